@@ -272,6 +272,30 @@ static void measure_searches(struct memory *m, enum search_mode mode, const char
                              : "MISSED (x 1.25)");
 }
 
+/* What memory.add_note does to name similar notes. */
+static void measure_similar(struct memory *m, bool judged)
+{
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct dice d = {55};
+    double ms[QUERIES];
+    for (size_t i = 0; i < QUERIES; i++) {
+        struct note n = {
+            .id = FUMI_STR("x"), .project = FUMI_STR("bench"), .text = text(&d, &a, WORDS)};
+        struct similar_notes found;
+        int64_t began = fumi_ticks();
+        if (memory_similar(m, &a, &n, &found, &e))
+            exit(1);
+        ms[i] = (double)(fumi_ticks() - began) / 1e6;
+    }
+    fumi_arena_done(&a);
+    double is = middle(ms);
+    printf("%-44s %8.2f  %s\n", "notes similar to a new one", is,
+           !judged     ? ""
+           : is <= 0.3 ? "met (0.3)"
+                       : "MISSED (0.3)");
+}
+
 static void measure_memory(const char *dir, size_t n)
 {
     struct fumi_err e = {0};
@@ -283,6 +307,7 @@ static void measure_memory(const char *dir, size_t n)
     }
     measure_searches(m, SEARCH_WORDS, "search by keywords", n <= 100000);
     measure_searches(m, SEARCH_HYBRID, "hybrid search, query embedded", n <= 100000);
+    measure_similar(m, n <= 10000);
     memory_close(m);
 }
 

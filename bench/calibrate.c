@@ -111,7 +111,7 @@ static struct fumi_time time_of(struct fumi_arena *a, struct fumi_str date)
 static void add(struct calibration *c, struct fumi_arena *a, const struct fumi_val *row)
 {
     struct fumi_err e = {0};
-    struct written w;
+    struct written w = {.pending = false};
     struct fumi_str space = fumi_text(a, fumi_get(row, "space"));
     struct note n = {.id = fumi_fmt(a, "%.*s %.*s", FUMI_ARG(space),
                                     FUMI_ARG(fumi_text(a, fumi_get(row, "id")))),

@@ -10,7 +10,7 @@ struct agent;
 /* Which tools are offered. */
 enum agent_set {
     AGENT_ALL,
-    AGENT_CORE,  /* the eight tools that most agents need */
+    AGENT_CORE,  /* the nine tools that most agents need */
     AGENT_ADMIN, /* all and memory_set_config, which decides which provider receives the notes */
 };
 
@@ -44,10 +44,19 @@ void agent_free(struct agent *a);
 const struct fumi_tool *agent_tools(enum agent_set set, size_t *n);
 extern const char agent_instructions[]; /* for the model: when to recall, when to store */
 
+/* Notes that an agent was given: their ids and numbers. */
+enum { AGENT_GIVEN_MOST = 128 };
+struct agent_given {
+    struct fumi_str ids[AGENT_GIVEN_MOST];
+    int64_t seqs[AGENT_GIVEN_MOST];
+    size_t n;
+};
+
 /* Writes what an agent should know when a session begins: the standard settings of the project, its
  * rules, important notes and the newest ones, as Markdown of at most max_tokens (counted as four
- * bytes each), in the arena. Returns -1 and sets *e on failure. */
+ * bytes each), in the arena. *given receives the notes in it; NULL: not wanted. Returns -1 and sets
+ * *e on failure. */
 int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project, size_t max_tokens,
-                 struct fumi_str *out, struct fumi_err *e);
+                 struct fumi_str *out, struct agent_given *given, struct fumi_err *e);
 
 #endif

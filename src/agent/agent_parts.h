@@ -23,6 +23,11 @@ const char *agent_remedy(void *self, const struct fumi_err *e);
 enum fumi_ret agent_supply(struct fumi_mcp_call *c); /* home.c; for fumi_mcp_options.supply */
 enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q);
 
+/* given.c: what an agent was given. Adds a note; records all of them for the caller of the call. */
+void given_add(struct agent_given *g, struct fumi_arena *a, const struct note *n);
+void given_record(const struct agent_given *g, struct memory *m, const struct fumi_call *call,
+                  const char *kind, struct fumi_str project);
+
 /* Begins the line of the instructions that says which projectId to use. */
 #define AGENT_PROJECT_ADVICE "projectId: "
 
@@ -53,6 +58,8 @@ bool uri_decode(struct fumi_arena *a, struct fumi_str s, struct fumi_str *out);
 struct resource_text {
     const char *type;
     struct fumi_str text;
+    struct fumi_str project;  /* of the notes in the text */
+    struct agent_given given; /* these notes */
 };
 int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_call *call,
                   struct fumi_str uri, struct resource_text *out, struct fumi_err *e);

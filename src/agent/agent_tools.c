@@ -16,9 +16,8 @@ enum {
     {.name = "memory_add_note",                                                                    \
      .title = "Remember",                                                                          \
      .description = "Use when something was learned that later sessions need: a preference or "    \
-                    "rule, a decision and why, a correction, a failure with its cure, a finding. " \
-                    "Search first, and update a similar note instead of adding another. One fact " \
-                    "per note; no secrets. Returns its id.",                                       \
+                    "rule, a decision and why, a failure with its cure, a finding. Search first; " \
+                    "replace an outdated note with supersedes. One fact per note; no secrets.",    \
      .method = "memory.add_note",                                                                  \
      .flags = ADDS,                                                                                \
      .meta = ALWAYS("remember store preference decision lesson")},                                 \
@@ -33,26 +32,33 @@ enum {
          .meta = ALWAYS("recall past decisions preferences history")},                             \
         {.name = "memory_get",                                                                     \
          .title = "Read a note",                                                                   \
-         .description = "Use when you have an id and need the whole note.",                        \
+         .description = "Use when you need the whole note.",                                       \
          .method = "memory.get",                                                                   \
          .flags = READS},                                                                          \
         {.name = "memory_update",                                                                  \
          .title = "Correct a note",                                                                \
-         .description = "Use when a note is outdated or wrong, or its status changed (retag it), " \
-                        "instead of adding a second one.",                                         \
+         .description = "Use when a note is incomplete, or its status changed (retag it).",        \
          .method = "memory.update",                                                                \
          .flags = CHANGES},                                                                        \
         {.name = "memory_delete",                                                                  \
          .title = "Forget",                                                                        \
-         .description = "Use to delete a note or a global permanently. Ask first when notes "      \
-                        "contradict; to correct one use memory_update.",                           \
+         .description = "Use to delete a note or a global; memory_undo puts it back. "             \
+                        "Ask first when notes contradict.",                                        \
          .method = "memory.delete",                                                                \
          .flags = CHANGES},                                                                        \
     {                                                                                              \
         .name = "memory_list_recent", .title = "Newest notes",                                     \
-        .description = "Use when a session begins, or to browse a group or tag: the newest "       \
+        .description = "Use when a session begins, or to browse: the newest "                      \
                        "notes, page by page.",                                                     \
         .method = "memory.list_recent", .flags = READS                                             \
+    }
+
+/* Of one change: that of a call whose result named it. */
+#define UNDO                                                                                       \
+    {                                                                                              \
+        .name = "memory_undo", .title = "Undo",                                                    \
+        .description = "Use to put back what a call changed or deleted; its result has `change`.", \
+        .method = "memory.undo", .flags = CHANGES                                                  \
     }
 
 #define GROUP_LIST                                                                                 \
@@ -116,6 +122,7 @@ static const struct fumi_tool all[] = {
      .flags = CHANGES},
     GROUP_LIST,
     LIST_GLOBALS,
+    UNDO,
     {.name = "memory_import",
      .title = "Remember many",
      .description =
@@ -153,7 +160,7 @@ static const struct fumi_tool all[] = {
 
 /* The tools for notes, the list of groups, so that agents use existing ones, and the list of
  * globals, which needs no key. An agent that wants to keep a rule stores a note tagged `rule`. */
-static const struct fumi_tool core[] = {NOTES, GROUP_LIST, LIST_GLOBALS};
+static const struct fumi_tool core[] = {NOTES, GROUP_LIST, LIST_GLOBALS, UNDO};
 
 const struct fumi_tool *agent_tools(enum agent_set set, size_t *n)
 {

@@ -31,6 +31,7 @@ struct digest_writer {
     size_t limit;        /* of text.n, for the whole digest */
     const char *heading; /* to write before the next line; NULL: written already */
     size_t missing;      /* notes that did not fit */
+    struct agent_given *given;
     int64_t shown[SHOWN_MAX];
     size_t shown_n;
 };
@@ -147,10 +148,12 @@ static int show(void *digest, void *row, size_t bytes, struct fumi_err *e)
         return ROW_SKIP;
     assert(d->shown_n < SHOWN_MAX);
     d->shown[d->shown_n++] = n->seq;
-    if (space(d))
-        add(d, render_line(d->arena, n, space(d)));
-    else
+    if (!space(d)) {
         d->missing++;
+        return ROW_SKIP;
+    }
+    add(d, render_line(d->arena, n, space(d)));
+    given_add(d->given, d->arena, n);
     return ROW_SKIP;
 }
 
@@ -230,9 +233,10 @@ static int fill(struct digest_writer *d, struct fumi_err *e)
 }
 
 int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project, size_t max_tokens,
-                 struct fumi_str *out, struct fumi_err *e)
+                 struct fumi_str *out, struct agent_given *given, struct fumi_err *e)
 {
-    struct digest_writer d = {.memory = m, .arena = a, .part_limit = max_tokens * TOKEN};
+    struct digest_writer d = {
+        .memory = m, .arena = a, .given = given, .part_limit = max_tokens * TOKEN};
     d.part_limit -= d.part_limit > LAST ? LAST : 0;
     d.limit = d.part_limit;
     if (project_canonical(a, project, &d.project, e))

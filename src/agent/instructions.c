@@ -9,7 +9,8 @@ const char agent_instructions[] =
     "they may have told already, and when a command fails.\n"
     "STORE (memory_add_note), without being asked: preferences and rules of the user, decisions "
     "with their reason, corrections, failures with cause and cure, results of research, whatever "
-    "the user wants remembered. Search first; update a similar note instead of adding another.\n"
+    "the user wants remembered. Search first; replace an outdated note with `supersedes` or the "
+    "same `key`.\n"
     "\n" AGENT_PROJECT_ADVICE
     "the absolute path of the repository's main checkout (without one, the working directory), "
     "always the same.\n"

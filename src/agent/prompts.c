@@ -127,6 +127,10 @@ static enum fumi_ret recall(struct fumi_mcp_call *c)
         return ask_to_search(c, &s);
     if (memory_search(self->memory, a, &s, &f, &c->call->err))
         return FUMI_FAIL;
+    struct agent_given given = {.n = 0};
+    for (size_t i = 0; i < f.results.n; i++)
+        given_add(&given, a, &f.results.items[i].note);
+    given_record(&given, self->memory, c->call, "recall", s.filter.project);
     fumi_mcp_text(c, render_found(a, query, &f));
     return FUMI_OK;
 }
@@ -151,14 +155,17 @@ static enum fumi_ret session_start(struct fumi_mcp_call *c)
     const struct agent *self = c->self;
     struct fumi_str project = argument(c, "project"), text;
     size_t tokens = TOKENS_DEFAULT;
+    struct agent_given given = {.n = 0};
     if (!project.p)
         return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS, "project is required");
     if (!read_tokens(argument(c, "maxTokens"), &tokens))
         return fumi_mcp_refuse(c, FUMI_INVALID_PARAMS,
                                "maxTokens must be a whole number from %d to %d", TOKENS_MIN,
                                TOKENS_MAX);
-    if (agent_digest(self->memory, c->call->arena, project, tokens, &text, &c->call->err))
+    if (agent_digest(self->memory, c->call->arena, project, tokens, &text, &given, &c->call->err) ||
+        project_canonical(c->call->arena, project, &project, &c->call->err))
         return FUMI_FAIL;
+    given_record(&given, self->memory, c->call, "session_start", project);
     fumi_mcp_text(c, text);
     return FUMI_OK;
 }

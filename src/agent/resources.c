@@ -58,7 +58,7 @@ static int read_projects(const struct resource_request *w, struct resource_text 
         fumi_put_str(&o, FUMI_STR("resources/list has all of them"));
     }
     fumi_put_close(&o, '}');
-    *out = (struct resource_text){JSON, fumi_buf_keep(&b, w->arena)};
+    *out = (struct resource_text){.type = JSON, .text = fumi_buf_keep(&b, w->arena)};
     return 0;
 }
 
@@ -86,6 +86,7 @@ struct rendering {
     struct fumi_arena *arena;
     struct fumi_buf text;
     size_t n, limit; /* notes found, and notes to show */
+    struct agent_given *given;
 };
 
 /* For struct loading: renders a note; the note itself is not kept. */
@@ -94,8 +95,10 @@ static int show_note(void *rendering, void *row, size_t bytes, struct fumi_err *
     (void)bytes;
     (void)e;
     struct rendering *r = rendering;
-    if (r->n++ < r->limit)
+    if (r->n++ < r->limit) {
         render_note(&r->text, r->arena, row, CUT);
+        given_add(r->given, r->arena, row);
+    }
     return ROW_SKIP;
 }
 
@@ -105,7 +108,7 @@ static int read_notes(const struct resource_request *w, struct fumi_str group, s
     struct store *store = memory_store(w->memory);
     const struct filter f = {
         .project = w->project, .group = group, .since = INT64_MIN, .until = INT64_MAX};
-    struct rendering r = {.arena = w->arena, .limit = limit};
+    struct rendering r = {.arena = w->arena, .limit = limit, .given = &out->given};
     const struct loading to = {w->arena, show_note, &r};
     struct notes none;
     int known = is_known(w, group, e);
@@ -120,7 +123,9 @@ static int read_notes(const struct resource_request *w, struct fumi_str group, s
         render_add(&r.text, FUMI_STR("There are more: memory_list_recent, memory_search.\n"));
     if (!r.n)
         render_add(&r.text, FUMI_STR("There are none yet.\n"));
-    *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&r.text, w->arena)};
+    out->type = MARKDOWN;
+    out->text = fumi_buf_keep(&r.text, w->arena);
+    out->project = w->project;
     return rc;
 }
 
@@ -178,7 +183,7 @@ static int read_groups(const struct resource_request *w, struct resource_text *o
         put_group(&o, &all.items[i]);
     fumi_put_close(&o, ']');
     fumi_put_close(&o, '}');
-    *out = (struct resource_text){JSON, fumi_buf_keep(&b, w->arena)};
+    *out = (struct resource_text){.type = JSON, .text = fumi_buf_keep(&b, w->arena)};
     return 0;
 }
 
@@ -202,7 +207,9 @@ static int read_note(const struct resource_request *w, struct resource_text *out
     if (n.metadata.text.n)
         render_add(&b, fumi_fmt(w->arena, "Metadata: %.*s\n",
                                 FUMI_ARG(note_line(w->arena, n.metadata.text))));
-    *out = (struct resource_text){MARKDOWN, fumi_buf_keep(&b, w->arena)};
+    *out = (struct resource_text){
+        .type = MARKDOWN, .text = fumi_buf_keep(&b, w->arena), .project = n.project};
+    given_add(&out->given, w->arena, &n);
     return 0;
 }
 
@@ -246,7 +253,7 @@ int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_call *call
 {
     static const struct fumi_str scheme = {"memory://", sizeof("memory://") - 1};
     struct fumi_err ignored;
-    *out = (struct resource_text){0};
+    *out = (struct resource_text){.type = NULL};
     if (!fumi_starts(uri, scheme))
         return 0;
     struct fumi_str path = {uri.p + scheme.n, uri.n - scheme.n};
@@ -267,6 +274,7 @@ static enum fumi_ret read(struct fumi_mcp_call *c, struct fumi_str uri)
     struct resource_text found;
     if (resource_text(self->memory, c->call->arena, c->call, uri, &found, &c->call->err))
         return FUMI_FAIL;
+    given_record(&found.given, self->memory, c->call, "resource", found.project);
     if (found.text.p)
         fumi_mcp_contents(c, uri, found.type, found.text);
     return FUMI_OK;

@@ -31,6 +31,7 @@ struct line {
 
 struct import {
     struct store *store;
+    struct author by;
     int from;
     char buf[1 << 16]; /* input */
     size_t at, end;    /* of the rest of it */
@@ -167,7 +168,7 @@ static int flush(struct import *m, struct fumi_err *e)
     for (size_t i = 0; i < m->n; i++)
         if (!m->lines[i].e.code)
             m->rows[rows++] = row_of(&m->lines[i].t);
-    store_merge(m->store, &m->a, m->rows, rows, NULL);
+    store_merge(m->store, &m->a, m->rows, rows, &m->by);
     int rc = report_all(m, e);
     m->n = m->bytes = 0;
     fumi_arena_reset(&m->a, KEEP);
@@ -294,6 +295,7 @@ static int import_from(struct invocation *i, int from)
         status = command_report(&e);
     } else {
         m->store = s.store;
+        m->by = session_author(&s);
         m->guard = (struct guard){.a = &m->a,
                                   .mode = (enum secrets_mode)s.config.safety.memory.secrets};
         status = import_into(m);

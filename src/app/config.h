@@ -46,6 +46,11 @@ struct config_projects {
     bool per_worktree;
 };
 
+struct config_history {
+    uint64_t given;
+    int64_t days, bytes;
+};
+
 struct config_http {
     struct fumi_settings set; /* first, because fumi_settings_shape describes it */
     uint64_t given;
@@ -66,6 +71,7 @@ struct config {
     struct config_paths paths;       /* both absolute; config_save writes config_path */
     struct config_safety safety;
     struct config_projects projects;
+    struct config_history history;
     struct config_http http;
     struct fumi_str openai_key;  /* OPENAI_API_KEY; never saved */
     struct fumi_str source;      /* the file that was read; null: there is none */
@@ -98,7 +104,7 @@ struct config_section {
     struct fumi_shape shape;
     bool foreign; /* also used if the file is that of local-mcp-memory */
 };
-enum { CONFIG_SECTIONS = 8 };
+enum { CONFIG_SECTIONS = 9 };
 void config_sections(struct config_section out[CONFIG_SECTIONS]);
 
 /* The section "embedder". `set` is the first member of struct config_embedder, so the shape also

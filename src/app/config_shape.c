@@ -84,6 +84,10 @@ static const struct fumi_field safety_fields[] = {
         "Values that look like API keys or passwords: mask stores them masked (ghp_****) and "
         "warns, refuse rejects the write, allow stores them unchanged.",
         .choices = config_secrets, .def = "\"mask\""),
+    FUMI_FIELD(struct config_safety, memory.review, "review",
+               "Notes that agents add or change over MCP wait until a person accepts them. The "
+               "global global.memory.review of a project (true or false) overrides this.",
+               .def = "false"),
     FUMI_FIELD(struct config_safety, read_only, "readOnly",
                "fumi serve rejects every method that stores, changes or deletes data.",
                .def = "false"),
@@ -95,6 +99,15 @@ static const struct fumi_field safety_fields[] = {
 static const struct fumi_field projects_fields[] = {
     FUMI_FIELD(struct config_projects, per_worktree, "perWorktree",
                "Treat each worktree of a repository as a project of its own.", .def = "false"),
+};
+
+static const struct fumi_field history_fields[] = {
+    FUMI_FIELD(struct config_history, days, "days",
+               "How long changes, and what agents were given, are kept; 0: for ever.", .min = 0,
+               .max = 100000, .def = "90"),
+    FUMI_FIELD(struct config_history, bytes, "bytes",
+               "How much of them is kept, in bytes; 0: no limit.", .min = 0, .max = INT64_MAX,
+               .def = "67108864"),
 };
 
 struct fumi_shape config_http_shape(void)
@@ -141,6 +154,8 @@ static const struct config_section sections[CONFIG_SECTIONS] = {
      SECTION(struct config_safety, safety_fields), false},
     {"projects", "Which directories are one project.", "PROJECTS_",
      offsetof(struct config, projects), SECTION(struct config_projects, projects_fields), false},
+    {"history", "The history of changes, for fumi history and fumi undo.", "HISTORY_",
+     offsetof(struct config, history), SECTION(struct config_history, history_fields), false},
     {"http",
      "Settings of the server; each is also a flag of fumi serve.",
      "HTTP_",

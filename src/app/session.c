@@ -5,6 +5,7 @@
 #include "app/show.h"
 
 #include <assert.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -116,12 +117,30 @@ static struct fumi_str flags_of(struct session *s)
     return fumi_buf_keep(&out, &s->arena);
 }
 
+static struct memory_settings settings_of(const struct config *c)
+{
+    struct memory_settings set = c->safety.memory;
+    set.history_days = c->history.days;
+    set.history_bytes = c->history.bytes;
+    return set;
+}
+
+struct author session_author(struct session *s)
+{
+    const struct passwd *who = getpwuid(getuid());
+    return (struct author){.client = FUMI_STR("fumi"),
+                           .version = FUMI_STR(FUMI_VERSION),
+                           .transport = FUMI_STR("terminal"),
+                           .user = who ? fumi_dup(&s->arena, fumi_str(who->pw_name))
+                                       : fumi_fmt(&s->arena, "%u", (unsigned)getuid())};
+}
+
 static struct memory_options options(struct session *s, const char *transport)
 {
     const struct config *c = &s->config;
     return (struct memory_options){
         .store = s->store,
-        .set = c->safety.memory,
+        .set = settings_of(c),
         .embed = config_embed(c, &c->embedder),
         .previous = config_embed(c, &c->previous),
         .openai_key = c->openai_key,
@@ -129,6 +148,7 @@ static struct memory_options options(struct session *s, const char *transport)
                   c->paths.config_path, c->paths.data_dir, flags_of(s)},
         .log = &s->log,
         .scope = s->scope,
+        .by = s->by,
         .short_ids = s->short_ids,
         .save = save,
         .reload = reload,
@@ -155,6 +175,7 @@ int session_begin(struct session *s, const char *transport, struct fumi_err *e)
 
 int session_open(struct session *s, const struct common *flags, struct fumi_err *e)
 {
+    s->by = session_author(s);
     if (session_config(s, flags, false, e) ||
         session_begin(s, config_kinds[s->config.transport.kind], e))
         return -1;

@@ -14,6 +14,7 @@ struct session {
     struct fumi_log log;
     bool salvage;        /* set before opening: also open a database that must be repaired first */
     struct scope scope;  /* set before session_begin; {0}: everything */
+    struct author by;    /* of what a command changes; null strings in a server */
     bool short_ids;      /* set before session_begin: results have short ids, for people */
     int64_t patience;    /* set before session_begin: see struct store_sqlite_options */
     struct store *store; /* owned by `memory` if that is not NULL */
@@ -31,6 +32,8 @@ struct session {
  * session_begin is the second half of session_open, after session_config; `transport` is what
  * get_config reports. Changes of the embedder are saved to the configuration file. */
 int session_config(struct session *s, const struct common *flags, bool freeze, struct fumi_err *e);
+/* The author of the changes that a command makes. */
+struct author session_author(struct session *s);
 int session_store(struct session *s, const struct common *flags, struct fumi_err *e);
 int session_old_store(struct session *s, const struct common *flags, struct fumi_err *e);
 int session_open(struct session *s, const struct common *flags, struct fumi_err *e);

@@ -27,12 +27,12 @@ static struct merge_row row_of(struct fumi_arena *a, const struct note *n, struc
 }
 
 int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, size_t n,
-                    size_t *stored, struct fumi_err *e)
+                    struct many_written *out, struct fumi_err *e)
 {
     const struct scope *scope = &m->o.scope;
     struct merge_row *rows = fumi_alloc(a, n * sizeof(*rows));
     struct fumi_str project;
-    *stored = 0;
+    out->stored = out->skipped = 0;
     if (!n)
         return 0;
     if (project_writable(a, notes[0].project, &project, e) || scope_writes(scope, e) ||
@@ -40,13 +40,15 @@ int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, 
         return -1;
     for (size_t i = 0; i < n; i++)
         rows[i] = row_of(a, &notes[i], project);
-    store_merge(m->view, a, rows, n, NULL);
-    for (; *stored < n && !rows[*stored].e.code; ++*stored)
-        notes[*stored] = rows[*stored].note;
-    if (*stored)
+    store_merge(m->view, a, rows, n, out->by);
+    for (; out->stored < n && !rows[out->stored].e.code; out->stored++) {
+        notes[out->stored] = rows[out->stored].note;
+        out->skipped += rows[out->stored].outcome >= MERGED_SAME;
+    }
+    if (out->stored)
         memory_wake(m);
-    if (*stored == n)
+    if (out->stored == n)
         return 0;
-    *e = rows[*stored].e;
+    *e = rows[out->stored].e;
     return -1;
 }

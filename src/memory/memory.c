@@ -187,6 +187,7 @@ void memory_close(struct memory *m)
     if (m->view && m->view != m->store)
         store_close(m->view);
     store_close(m->store);
+    fumi_resize(m->uses.items, 0);
     fumi_arena_done(&m->arena);
     fumi_resize(m->owed.items, 0);
     pthread_cond_destroy(&m->paid);
@@ -228,6 +229,16 @@ const struct scope *memory_scope(const struct memory *m)
 enum secrets_mode memory_secrets(const struct memory *m)
 {
     return (enum secrets_mode)m->o.set.secrets;
+}
+
+const struct memory_settings *memory_settings_of(const struct memory *m)
+{
+    return &m->o.set;
+}
+
+const struct author *memory_author(const struct memory *m)
+{
+    return &m->o.by;
 }
 
 bool memory_shows_short_ids(const struct memory *m)

@@ -8,6 +8,7 @@
 
 #include "embed/embed.h"
 #include "memory/dates.h"
+#include "memory/similar.h"
 #include "model/secrets.h"
 #include "store/scoped.h"
 
@@ -24,6 +25,8 @@ struct memory_facts {
 struct memory_settings {
     bool frozen; /* set_config is refused */
     int secrets; /* enum secrets_mode: what happens to values that look like secrets */
+    bool review; /* notes that agents write wait for review; a project may have its own setting */
+    int64_t history_days, history_bytes; /* how long the history is kept, and how much; 0: all */
 };
 
 struct memory_options {
@@ -40,6 +43,7 @@ struct memory_options {
     struct scope scope;
     int64_t patience; /* milliseconds that a search waits for vectors of notes that this memory has
                          just stored; 0: 100 */
+    struct author by; /* of all changes, if the client is not null: the program itself makes them */
     bool short_ids;   /* the methods return short ids, for people; never for programs */
     /* Saves the configuration; called before a change takes effect. previous->provider null: remove
      * the previous embedder. NULL: the configuration is not saved. */
@@ -69,6 +73,8 @@ const struct scope *memory_scope(const struct memory *m);
 /* An arena that lives as long as the memory. Not thread-safe: for use before calls are served. */
 struct fumi_arena *memory_arena(struct memory *m);
 enum secrets_mode memory_secrets(const struct memory *m);
+const struct memory_settings *memory_settings_of(const struct memory *m);
+const struct author *memory_author(const struct memory *m); /* options.by */
 bool memory_shows_short_ids(const struct memory *m);
 
 /* Short ids: the first ID_PREFIX_MIN or more bytes of an id, as many as tell it from all other ids
@@ -83,8 +89,11 @@ struct fumi_str memory_short_id(struct memory *m, struct fumi_arena *a, unsigned
 int memory_find_id(struct memory *m, struct fumi_arena *a, unsigned kinds, struct fumi_str given,
                    struct fumi_str *out, struct fumi_err *e);
 
-/* What happened to the vectors of a note that was stored. */
+/* How a note is written, and what came of it. Set the members `by`, `supersedes` and
+ * `allow_duplicate` of `change`, and `similar` unless it is NULL, before the call. */
 struct written {
+    struct note_change change;
+    struct similar_notes *similar; /* receives notes like the written one; NULL: not wanted */
     struct fumi_str space;
     bool pending;            /* found by keyword only, for longer than a moment */
     struct fumi_str warning; /* why it is pending, and what was masked; null: no warning */
@@ -100,11 +109,16 @@ int memory_add(struct memory *m, struct fumi_arena *a, struct note *n, int64_t m
 int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,
                   unsigned set, int64_t ms, struct written *out, struct fumi_err *e);
 
-/* Stores notes of one project without vectors, with one sync; the background thread embeds them.
- * Sets the members that memory_add sets, and *stored to the number of stored notes, the first ones
- * of the list. Returns -1 with *e set if these are not all. */
+/* Stores notes of one project without vectors, with one sync; the background thread embeds them. A
+ * note that says the same as a stored one is skipped, and gets its id. */
+struct many_written {
+    const struct author *by; /* argument; NULL: unknown */
+    size_t stored;           /* notes that are in the store: the first ones of the list */
+    size_t skipped;          /* how many of these were there before */
+};
+/* Sets the members that memory_add sets. Returns -1 with *e set if not all notes are stored. */
 int memory_add_many(struct memory *m, struct fumi_arena *a, struct note *notes, size_t n,
-                    size_t *stored, struct fumi_err *e);
+                    struct many_written *out, struct fumi_err *e);
 
 enum search_mode { SEARCH_HYBRID, SEARCH_MEANING, SEARCH_WORDS };
 

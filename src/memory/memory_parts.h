@@ -48,6 +48,15 @@ struct owed {
     uint64_t dropped; /* notes that have left the list */
 };
 
+/* Uses of notes that are not written yet (uses.c); guarded by memory.lock. */
+struct use_count {
+    int64_t seq, n, last;
+};
+struct uses {
+    struct use_count *items;
+    size_t n, cap;
+};
+
 struct memory {
     struct store *store; /* the whole store, for the background thread and the spaces */
     struct store *view;  /* limited to the scope, for callers; the same if there is no scope */
@@ -63,6 +72,7 @@ struct memory {
     bool settled;           /* META_SPACE has the name of the current space */
     struct worker worker;
     struct owed owed;
+    struct uses uses;
 };
 
 /* Returns NULL with *e set on failure. The caller owns the reference. */
@@ -137,6 +147,15 @@ void owed_wait_all(struct memory *m, int64_t ms);
 /* Embeds those of the notes that lack vectors in the space, and stores the vectors. */
 int notes_embed(struct memory *m, struct space *sp, struct fumi_arena *a, const int64_t *seqs,
                 size_t n, int64_t ms, struct fumi_err *e);
+int uses_write(struct memory *m, struct fumi_err *e); /* writes what memory_count_uses counted */
+
+/* upkeep.c: for the background thread, which calls upkeep often and upkeep_end at its end. */
+struct upkeep {
+    int64_t next; /* when to do it again, in milliseconds of fumi_ticks */
+    bool failed;  /* the last attempt failed */
+};
+void upkeep(struct memory *m, struct upkeep *u);
+void upkeep_end(struct memory *m);
 
 int worker_start(struct memory *m, struct fumi_err *e);
 void worker_stop(struct memory *m);

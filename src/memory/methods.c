@@ -1,5 +1,6 @@
 #include "memory/methods.h"
 
+#include "base/utf8.h"
 #include "memory/methods_parts.h"
 #include "model/tokens.h"
 
@@ -73,6 +74,31 @@ int64_t time_for_embedding(const struct fumi_call *call)
 {
     int64_t left = fumi_time_left(call) / 4 * 3; /* the rest is for storing the result */
     return left < EMBED_MS ? left : EMBED_MS;
+}
+
+enum { CLIENT_MAX = 128 }; /* bytes */
+
+static struct fumi_str claimed(struct fumi_arena *a, struct fumi_str s)
+{
+    s = fumi_utf8_cut(s, s.n < CLIENT_MAX ? s.n : CLIENT_MAX);
+    return s.n ? note_line(a, s) : (struct fumi_str){0};
+}
+
+struct author memory_author_of(const struct memory *m, const struct fumi_call *call)
+{
+    struct author by = *memory_author(m);
+    if (!by.client.p)
+        by = (struct author){.client = claimed(call->arena, call->client),
+                             .version = claimed(call->arena, call->client_version),
+                             .transport = fumi_str(call->peer->transport),
+                             .user = call->peer->user};
+    by.session = call->conversation;
+    return by;
+}
+
+struct author author_of(const struct fumi_call *call)
+{
+    return memory_author_of(call->self, call);
 }
 
 struct guard guard_of(const struct fumi_call *call, const char *where)
@@ -204,7 +230,8 @@ static const struct {
     {note_methods, &note_methods_n},       {search_methods, &search_methods_n},
     {setting_methods, &setting_methods_n}, {global_methods, &global_methods_n},
     {group_methods, &group_methods_n},     {recent_methods, &recent_methods_n},
-    {project_methods, &project_methods_n},
+    {history_methods, &history_methods_n}, {forget_methods, &forget_methods_n},
+    {review_methods, &review_methods_n},   {project_methods, &project_methods_n},
 };
 
 const struct fumi_method *memory_method(const char *name)

@@ -1,6 +1,6 @@
 #include "base/clock.h"
 #include "base/uuid.h"
-#include "memory/methods_parts.h"
+#include "memory/methods_write.h"
 
 struct upsert_params {
     struct fumi_str project, key, updated;
@@ -53,19 +53,35 @@ static int check_time(struct fumi_str text, int64_t *out, struct fumi_err *e)
                         "as 2026-01-31T09:30:00Z");
 }
 
+/* Whether notes wait for review is decided by people, not by agents. */
+static int check_review(struct fumi_call *call, struct fumi_str key, struct fumi_str value)
+{
+    if (!fumi_eq(key, FUMI_STR(REVIEW_KEY)))
+        return 0;
+    if (call->compact)
+        return fumi_err_set(&call->err, FUMI_INVALID_PARAMS,
+                            "key must not be " REVIEW_KEY ": only the user can change it");
+    if (fumi_eq(value, FUMI_STR("true")) || fumi_eq(value, FUMI_STR("false")))
+        return 0;
+    return fumi_err_set(&call->err, FUMI_INVALID_PARAMS,
+                        "value of " REVIEW_KEY " must be true or false");
+}
+
 static enum fumi_ret upsert_global(struct fumi_call *call, const void *params, void *result)
 {
     const struct upsert_params *p = params;
     struct store *store = memory_store(call->self);
     struct guard guard = guard_of(call, NULL);
+    const struct author by = author_of(call);
     char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
     fumi_uuid(id);
     struct global g = {
         .id = {id, FUMI_UUID_SIZE}, .key = p->key, .value = p->value.text, .updated = fumi_now()};
     if (global_key_check(g.key, &call->err) || check_time(p->updated, &g.updated, &call->err) ||
-        check_value(g.value, &call->err) || guard_global(&guard, &g, &call->err) ||
+        check_value(g.value, &call->err) || check_review(call, g.key, g.value) ||
+        guard_global(&guard, &g, &call->err) ||
         project_writable(call->arena, p->project, &g.project, &call->err) ||
-        store_set_global(store, call->arena, &g, NULL, &call->err))
+        store_set_global(store, call->arena, &g, &by, &call->err))
         return FUMI_FAIL;
     show_id(call, ID_TO_DELETE, &g.id);
     *(struct upserted *)result = (struct upserted){true, g.id,

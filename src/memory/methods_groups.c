@@ -47,9 +47,10 @@ static enum fumi_ret group_create(struct fumi_call *call, const void *params, vo
                       .created = fumi_now()};
     g.updated = g.created;
     struct guard guard = guard_of(call, NULL);
+    const struct author by = author_of(call);
     if (guard_group(&guard, &g, &call->err) ||
         project_writable(call->arena, p->project, &g.project, &call->err) ||
-        store_add_group(store, &g, NULL, &call->err))
+        store_add_group(store, &g, &by, &call->err))
         return FUMI_FAIL;
     show_id(call, ID_OF_GROUP, &g.id);
     *(struct created *)result = (struct created){g.id, memory_space(call->self, call->arena),
@@ -169,8 +170,9 @@ static enum fumi_ret group_update(struct fumi_call *call, const void *params, vo
     struct store *store = memory_store(call->self);
     struct group to = {.id = p->id, .title = p->patch.title, .description = p->patch.description};
     struct guard guard = guard_of(call, "patch.");
+    const struct author by = author_of(call);
     if (guard_group(&guard, &to, &call->err) || find_id(call, ID_OF_GROUP, &to.id) ||
-        store_update_group(store, to.id, to.title, to.description, fumi_now(), NULL, &call->err))
+        store_update_group(store, to.id, to.title, to.description, fumi_now(), &by, &call->err))
         return FUMI_FAIL;
     *(struct updated *)result = (struct updated){true, guard_warning(&guard, (struct fumi_str){0})};
     return FUMI_OK;
@@ -180,7 +182,8 @@ static enum fumi_ret group_delete(struct fumi_call *call, const void *params, vo
 {
     struct store *store = memory_store(call->self);
     struct fumi_str id = ((const struct by_id *)params)->id;
-    if (find_id(call, ID_OF_GROUP, &id) || store_delete_group(store, id, NULL, &call->err))
+    const struct author by = author_of(call);
+    if (find_id(call, ID_OF_GROUP, &id) || store_delete_group(store, id, &by, &call->err))
         return FUMI_FAIL;
     ((struct done *)result)->ok = true;
     return FUMI_OK;

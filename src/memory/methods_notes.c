@@ -1,12 +1,30 @@
 #include "base/clock.h"
-#include "memory/methods_parts.h"
+#include "base/uuid.h"
+#include "memory/methods_write.h"
+#include "memory/uses.h"
 
 #include <stdio.h>
 
-static const struct fumi_field add_fields[] = {PROJECT_FIELD(struct note),
-                                               NOTE_REQUIRED_FIELDS(struct note, )
-                                                   NOTE_OPTIONAL_FIELDS(struct note, )};
-static const struct fumi_shape add_shape = FUMI_SHAPE(struct note, add_fields);
+#define SUPERSEDES(T, more)                                                                        \
+    FUMI_FIELD(T, supersedes, "supersedes", "Ids of notes it replaces.",                           \
+               .flags = FUMI_NULLABLE | (more), .max = SUPERSEDES_MAX)
+
+static const struct fumi_field add_fields[] = {
+    PROJECT_FIELD(struct add_params),
+    NOTE_REQUIRED_FIELDS(struct add_params, note.) NOTE_OPTIONAL_FIELDS(struct add_params, note.)
+        SUPERSEDES(struct add_params, 0),
+    FUMI_FIELD(struct add_params, allow_duplicate, "allowDuplicate",
+               "Store the note even if another one says the same.",
+               .flags = FUMI_NULLABLE | FUMI_DETAIL, .def = "false"),
+};
+const struct fumi_shape add_params_shape = FUMI_SHAPE(struct add_params, add_fields);
+
+static const struct fumi_field similar_fields[] = {
+    FUMI_FIELD(struct similar_item, id, "id", "Id of the note."),
+    FUMI_FIELD(struct similar_item, relevance, "relevance", "How similar, 0 to 1."),
+    FUMI_FIELD(struct similar_item, text, "text", "The first line of its text."),
+};
+const struct fumi_shape similar_shape = FUMI_SHAPE(struct similar_item, similar_fields);
 
 #define PENDING_HELP                                                                               \
     "\"pending\": the note is found by keyword only until its vector is computed, because its "    \
@@ -15,6 +33,10 @@ static const struct fumi_shape add_shape = FUMI_SHAPE(struct note, add_fields);
 
 struct add_result {
     struct fumi_str id, name_space, project, embedding, warning;
+    bool duplicate;
+    struct fumi_strs superseded;
+    struct fumi_list similar;
+    int64_t change;
 };
 
 static const struct fumi_field added_fields[] = {
@@ -26,8 +48,45 @@ static const struct fumi_field added_fields[] = {
                .flags = FUMI_OMIT | FUMI_DETAIL),
     FUMI_FIELD(struct add_result, warning, "warning", "A problem that did not prevent the write.",
                .flags = FUMI_OMIT),
+    FUMI_FIELD(struct add_result, duplicate, "duplicate",
+               "A note that says the same exists: it has this id, and got the new tags.",
+               .flags = FUMI_OMIT),
+    WRITTEN_FIELDS(struct add_result),
 };
 static const struct fumi_shape added_shape = FUMI_SHAPE(struct add_result, added_fields);
+
+struct fumi_list similar_of(struct fumi_call *call, const struct similar_notes *s)
+{
+    struct similar_item *items = fumi_alloc(call->arena, (s->n + 1) * sizeof(*items));
+    for (size_t i = 0; i < s->n; i++) {
+        items[i] = (struct similar_item){s->items[i].id, s->items[i].relevance, s->items[i].text};
+        show_id(call, ID_TO_DELETE, &items[i].id);
+    }
+    return (struct fumi_list){items, s->n};
+}
+
+struct fumi_strs show_ids(struct fumi_call *call, unsigned kinds, struct fumi_strs ids)
+{
+    struct fumi_str *shown = fumi_alloc(call->arena, (ids.n + 1) * sizeof(*shown));
+    for (size_t i = 0; i < ids.n; i++) {
+        shown[i] = ids.items[i];
+        show_id(call, kinds, &shown[i]);
+    }
+    return (struct fumi_strs){shown, ids.n};
+}
+
+/* The ids of notes that short ids in the params stand for. */
+static int find_ids(struct fumi_call *call, struct fumi_strs given, struct fumi_strs *out)
+{
+    *out = (struct fumi_strs){fumi_alloc(call->arena, (given.n + 1) * sizeof(*out->items)),
+                              given.n};
+    for (size_t i = 0; i < given.n; i++) {
+        out->items[i] = given.items[i];
+        if (find_id(call, ID_OF_NOTE, &out->items[i]))
+            return -1;
+    }
+    return 0;
+}
 
 static struct fumi_str state_of(const struct written *w)
 {
@@ -46,18 +105,70 @@ static void set_session(struct fumi_call *call, struct note *n)
         n->writer = fumi_peer_streak(call->peer, fumi_now(), STREAK_MS);
 }
 
+int add_bound(struct fumi_call *call, const struct add_params *p, struct fumi_str id,
+              const struct author *by, struct note_written *out)
+{
+    struct note n = p->note;
+    struct guard g = guard_of(call, NULL);
+    n.id = id;
+    n.project = p->project;
+    *out = (struct note_written){
+        .written.change = {.by = by, .allow_duplicate = p->allow_duplicate}};
+    out->written.similar = &out->similar;
+    if (check_metadata(n.metadata.text, "metadata", &call->err) || guard_note(&g, &n, &call->err) ||
+        find_ids(call, p->supersedes, &out->written.change.supersedes) ||
+        memory_add(call->self, call->arena, &n, time_for_embedding(call), &out->written,
+                   &call->err))
+        return -1;
+    out->id = n.id;
+    out->project = n.project;
+    out->warning = guard_warning(&g, out->written.warning);
+    return 0;
+}
+
+/* Puts a note aside for review. The note will have the id that the result shows. */
+static int add_later(struct fumi_call *call, const struct add_params *given,
+                     struct add_result *result)
+{
+    struct add_params p = *given;
+    struct guard g = guard_of(call, NULL);
+    char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
+    fumi_uuid(id);
+    *result = (struct add_result){.id = {id, FUMI_UUID_SIZE}};
+    if (check_metadata(p.note.metadata.text, "metadata", &call->err) ||
+        guard_note(&g, &p.note, &call->err) ||
+        project_writable(call->arena, p.project, &p.project, &call->err) ||
+        put_aside(call, CHANGE_ADD, p.project, result->id, &add_params_shape, &p))
+        return -1;
+    result->project = p.project;
+    result->name_space = memory_space(call->self, call->arena);
+    result->warning = guard_warning(&g, review_warning);
+    return 0;
+}
+
 static enum fumi_ret add_note(struct fumi_call *call, const void *params, void *result)
 {
-    struct note n = *(const struct note *)params;
-    struct guard g = guard_of(call, NULL);
-    struct written w;
-    set_session(call, &n);
-    if (check_metadata(n.metadata.text, "metadata", &call->err) || guard_note(&g, &n, &call->err) ||
-        memory_add(call->self, call->arena, &n, time_for_embedding(call), &w, &call->err))
+    struct add_params p = *(const struct add_params *)params;
+    const struct author by = author_of(call);
+    struct note_written w;
+    set_session(call, &p.note);
+    int later = waits_for_review(call, p.project);
+    if (later)
+        return later < 0 || add_later(call, &p, result) ? FUMI_FAIL : FUMI_OK;
+    if (add_bound(call, &p, (struct fumi_str){0}, &by, &w))
         return FUMI_FAIL;
-    show_id(call, ID_TO_DELETE, &n.id);
-    *(struct add_result *)result = (struct add_result){n.id, w.space, n.project, state_of(&w),
-                                                       guard_warning(&g, w.warning)};
+    const struct note_change *change = &w.written.change;
+    show_id(call, ID_TO_DELETE, &w.id);
+    *(struct add_result *)result = (struct add_result){
+        .id = w.id,
+        .name_space = w.written.space,
+        .project = w.project,
+        .embedding = state_of(&w.written),
+        .warning = w.warning,
+        .duplicate = change->duplicate,
+        .superseded = show_ids(call, ID_TO_DELETE, change->superseded),
+        .similar = similar_of(call, &w.similar),
+        .change = change->change};
     return FUMI_OK;
 }
 
@@ -87,7 +198,7 @@ static const struct fumi_shape import_shape = FUMI_SHAPE(struct import_params, i
 struct import_result {
     struct fumi_str project, warning;
     struct fumi_strs ids;
-    int64_t left;
+    int64_t left, skipped;
 };
 
 static const struct fumi_field imported_fields[] = {
@@ -99,6 +210,8 @@ static const struct fumi_field imported_fields[] = {
                .flags = FUMI_SPARSE),
     FUMI_FIELD(struct import_result, warning, "warning",
                "A problem that did not prevent the write.", .flags = FUMI_OMIT),
+    FUMI_FIELD(struct import_result, skipped, "skipped",
+               "Number of notes that were there before; ids has their ids.", .flags = FUMI_OMIT),
 };
 static const struct fumi_shape imported_shape = FUMI_SHAPE(struct import_result, imported_fields);
 
@@ -133,7 +246,9 @@ static int import_batch(struct fumi_call *call, const struct import_params *p, s
                         struct import_result *out)
 {
     const struct note *given = (const struct note *)p->notes.items + out->ids.n;
-    size_t n = batch_size(p, out->ids.n), guarded = 0, stored;
+    const struct author by = author_of(call);
+    struct many_written w = {.by = &by};
+    size_t n = batch_size(p, out->ids.n), guarded = 0;
     struct note *notes = fumi_alloc(call->arena, n * sizeof(*notes));
     for (; guarded < n; guarded++) {
         notes[guarded] = given[guarded];
@@ -141,13 +256,29 @@ static int import_batch(struct fumi_call *call, const struct import_params *p, s
         if (guard_note(g, &notes[guarded], &call->err))
             break;
     }
-    int rc = memory_add_many(call->self, call->arena, notes, guarded, &stored, &call->err);
-    for (size_t i = 0; i < stored; i++) {
+    int rc = memory_add_many(call->self, call->arena, notes, guarded, &w, &call->err);
+    for (size_t i = 0; i < w.stored; i++) {
         show_id(call, ID_TO_DELETE, &notes[i].id);
         out->ids.items[out->ids.n++] = notes[i].id;
     }
-    out->project = stored ? notes[0].project : out->project;
+    out->project = w.stored ? notes[0].project : out->project;
+    out->skipped += (int64_t)w.skipped;
     return rc || guarded < n ? -1 : 0;
+}
+
+/* Puts the next note aside for review. */
+static int import_later(struct fumi_call *call, const struct import_params *p,
+                        struct import_result *out)
+{
+    const struct add_params one = {.project = p->project,
+                                   .note = ((const struct note *)p->notes.items)[out->ids.n]};
+    struct add_result done;
+    if (add_later(call, &one, &done))
+        return -1;
+    out->ids.items[out->ids.n++] = done.id;
+    out->project = done.project;
+    out->warning = done.warning;
+    return 0;
 }
 
 /* Stores the notes batch by batch. Stored notes are kept; an error after the first stored note is
@@ -157,12 +288,13 @@ static enum fumi_ret import(struct fumi_call *call, const void *params, void *re
     const struct import_params *p = params;
     struct import_result *out = result;
     struct guard g = guard_of(call, "");
-    if (check_all(call, p))
+    int later = check_all(call, p) ? -1 : waits_for_review(call, p->project);
+    if (later < 0)
         return FUMI_FAIL;
     out->ids.items = fumi_alloc(call->arena, p->notes.n * sizeof(*out->ids.items));
     while (out->ids.n < p->notes.n && !fumi_cancelled(call) &&
            fumi_time_left(call) > IMPORT_LEAVE_MS) {
-        if (import_batch(call, p, &g, out)) {
+        if (later ? import_later(call, p, out) : import_batch(call, p, &g, out)) {
             if (!out->ids.n)
                 return FUMI_FAIL;
             out->warning = fumi_dup(call->arena, fumi_str(call->err.text));
@@ -182,37 +314,37 @@ static enum fumi_ret get(struct fumi_call *call, const void *params, void *resul
     struct note n;
     if (find_id(call, ID_OF_NOTE, &id) || store_get_note(store, call->arena, id, &n, &call->err))
         return FUMI_FAIL;
+    memory_count_uses(call->self, &n.seq, 1);
     show_note(call, &n);
     *(struct note_result *)result = (struct note_result){n, memory_space(call->self, call->arena)};
     return FUMI_OK;
 }
 
-struct note_patch {
-    struct note to;
-    uint64_t given, ignored; /* bits in the order of patch_fields */
+/* The columns that can be updated, in their order, and then the project. */
+static const struct fumi_field patch_fields[] = {
+    NOTE_PATCH_FIELDS(struct note_patch, to.)
+        FUMI_FIELD(struct note_patch, to.project, "projectId", "Moves the note to this project.",
+                   .flags = FUMI_NULL_KEEPS | FUMI_DETAIL, .min = 1, .max = PROJECT_MAX),
 };
-
-static const struct fumi_field patch_fields[] = {NOTE_PATCH_FIELDS(struct note_patch, to.)};
 static const struct fumi_shape patch_shape = FUMI_LENIENT_PATCH_SHAPE(struct note_patch,
                                                                       patch_fields);
 
-struct update_note_params {
-    struct fumi_str id;
-    struct note_patch patch;
-};
-
 static const struct fumi_field update_fields[] = {
-    FUMI_FIELD(struct update_note_params, id, "id", "Id or first 8+ characters.",
+    FUMI_FIELD(struct update_params, id, "id", "Id or first 8+ characters.",
                .flags = FUMI_REQUIRED),
-    FUMI_FIELD(struct update_note_params, patch, "patch", "Members to change; others stay.",
+    FUMI_FIELD(struct update_params, patch, "patch", "Members to change; others stay.",
                .flags = FUMI_NULLABLE, .shape = &patch_shape),
+    SUPERSEDES(struct update_params, FUMI_DETAIL),
 };
-static const struct fumi_shape update_shape = FUMI_SHAPE(struct update_note_params, update_fields);
+const struct fumi_shape update_params_shape = FUMI_SHAPE(struct update_params, update_fields);
 
 struct update_result {
     bool ok;
     struct fumi_strs ignored;
     struct fumi_str embedding, warning;
+    struct fumi_strs superseded;
+    struct fumi_list similar;
+    int64_t change;
 };
 
 static const struct fumi_field updated_fields[] = {
@@ -224,11 +356,11 @@ static const struct fumi_field updated_fields[] = {
                .flags = FUMI_OMIT | FUMI_DETAIL),
     FUMI_FIELD(struct update_result, warning, "warning",
                "A problem that did not prevent the write.", .flags = FUMI_OMIT),
+    WRITTEN_FIELDS(struct update_result),
 };
 static const struct fumi_shape updated_shape = FUMI_SHAPE(struct update_result, updated_fields);
 
-/* The members that the patch sets, as enum note_bit: its fields are the columns that can be
- * updated, in their order. */
+/* The members that the patch sets, as enum note_bit. */
 static unsigned members_of(uint64_t given)
 {
     unsigned set = 0;
@@ -238,7 +370,16 @@ static unsigned members_of(uint64_t given)
         set |= given & 1 ? 1u << i : 0;
         given >>= 1;
     }
-    return set;
+    return given & 1 ? set | NOTE_PROJECT : set;
+}
+
+void patch_text(struct note_patch *p, struct fumi_str text)
+{
+    unsigned bit = 0;
+    for (size_t i = 0; i < NOTE_INDEX_TEXT; i++)
+        bit += (note_columns[i].flags & NOTE_UPDATABLE) != 0;
+    p->to.text = text;
+    p->given |= UINT64_C(1) << bit;
 }
 
 static struct fumi_strs names_of(struct fumi_arena *a, uint64_t ignored)
@@ -250,30 +391,92 @@ static struct fumi_strs names_of(struct fumi_arena *a, uint64_t ignored)
     return out;
 }
 
+int update_bound(struct fumi_call *call, const struct update_params *p, const struct author *by,
+                 struct note_written *out)
+{
+    struct note n = p->patch.to;
+    struct guard g = guard_of(call, "patch.");
+    *out = (struct note_written){.id = p->id, .written.change = {.by = by}};
+    out->written.similar = &out->similar;
+    if (check_metadata(n.metadata.text, "patch.metadata", &call->err) ||
+        guard_note(&g, &n, &call->err) || find_id(call, ID_OF_NOTE, &out->id) ||
+        find_ids(call, p->supersedes, &out->written.change.supersedes) ||
+        memory_update(call->self, call->arena, out->id, &n, members_of(p->patch.given),
+                      time_for_embedding(call), &out->written, &call->err))
+        return -1;
+    out->warning = guard_warning(&g, out->written.warning);
+    return 0;
+}
+
+/* Whether the change waits for review: of the project of the note. Sets *project to it. */
+static int update_waits(struct fumi_call *call, struct fumi_str id, struct fumi_str *project)
+{
+    struct note n;
+    if (!call->compact)
+        return 0;
+    if (find_id(call, ID_OF_NOTE, &id) ||
+        store_get_note(memory_store(call->self), call->arena, id, &n, &call->err))
+        return -1;
+    *project = n.project;
+    return waits_for_review(call, n.project);
+}
+
+static int update_later(struct fumi_call *call, const struct update_params *given,
+                        struct fumi_str project, struct update_result *result)
+{
+    struct update_params p = *given;
+    struct guard g = guard_of(call, "patch.");
+    if (check_metadata(p.patch.to.metadata.text, "patch.metadata", &call->err) ||
+        guard_note(&g, &p.patch.to, &call->err) || find_id(call, ID_OF_NOTE, &p.id) ||
+        put_aside(call, CHANGE_UPDATE, project, p.id, &update_params_shape, &p))
+        return -1;
+    *result = (struct update_result){.ok = true,
+                                     .ignored = names_of(call->arena, p.patch.ignored),
+                                     .warning = guard_warning(&g, review_warning)};
+    return 0;
+}
+
 static enum fumi_ret update(struct fumi_call *call, const void *params, void *result)
 {
-    const struct update_note_params *p = params;
-    const struct note_patch *patch = &p->patch;
-    struct note n = patch->to;
-    struct fumi_str id = p->id;
-    struct guard g = guard_of(call, "patch.");
-    struct written w;
-    if (check_metadata(n.metadata.text, "patch.metadata", &call->err) ||
-        guard_note(&g, &n, &call->err) || find_id(call, ID_OF_NOTE, &id) ||
-        memory_update(call->self, call->arena, id, &n, members_of(patch->given),
-                      time_for_embedding(call), &w, &call->err))
+    const struct update_params *p = params;
+    const struct author by = author_of(call);
+    struct note_written w;
+    struct fumi_str project;
+    int later = update_waits(call, p->id, &project);
+    if (later)
+        return later < 0 || update_later(call, p, project, result) ? FUMI_FAIL : FUMI_OK;
+    if (update_bound(call, p, &by, &w))
         return FUMI_FAIL;
     *(struct update_result *)result = (struct update_result){
-        true, names_of(call->arena, patch->ignored), state_of(&w), guard_warning(&g, w.warning)};
+        .ok = true,
+        .ignored = names_of(call->arena, p->patch.ignored),
+        .embedding = state_of(&w.written),
+        .warning = w.warning,
+        .superseded = show_ids(call, ID_TO_DELETE, w.written.change.superseded),
+        .similar = similar_of(call, &w.similar),
+        .change = w.written.change.change};
     return FUMI_OK;
 }
+
+struct delete_result {
+    bool ok;
+    int64_t change;
+};
+static const struct fumi_field deleted_fields[] = {
+    FUMI_FIELD(struct delete_result, ok, "ok", "Always true: failures are errors."),
+    FUMI_FIELD(struct delete_result, change, "change", "Number of the change, for memory.undo.",
+               .flags = FUMI_OMIT),
+};
+static const struct fumi_shape deleted_shape = FUMI_SHAPE(struct delete_result, deleted_fields);
 
 static enum fumi_ret delete (struct fumi_call *call, const void *params, void *result) {
     struct store *store = memory_store(call->self);
     struct fumi_str id = ((const struct by_id *)params)->id;
-    if (find_id(call, ID_TO_DELETE, &id) ||
-        store_delete(store, call->arena, id, NULL, &call->err)) return FUMI_FAIL;
-    ((struct done *)result)->ok = true;
+    const struct author by = author_of(call);
+    struct note_change change = {.by = &by};
+    if (find_id(call, ID_TO_DELETE, &id) || keeps_review(call, id) ||
+        store_delete(store, call->arena, id, &change, &call->err)) return FUMI_FAIL;
+    *(struct delete_result *)result = (struct delete_result){true, change.change};
     return FUMI_OK;
 }
 
@@ -281,15 +484,17 @@ const struct fumi_method note_methods[] = {
     {"add_note",
      "Stores a note for later sessions. Write it short and self-contained; for a failure, include "
      "the cause and the fix.",
-     &add_shape, &added_shape, add_note, WRITE},
+     &add_params_shape, &added_shape, add_note, WRITE},
     {"import",
      "Stores many notes of a project. They are found by keyword at once; their vectors are "
      "computed "
      "later. Reports progress if the client requests it.",
      &import_shape, &imported_shape, import, WRITE},
     {"get", "Reads one note by its id.", &by_id_shape, &note_result_shape, get, READ},
-    {"update", "Changes the members of a note that the patch names.", &update_shape, &updated_shape,
-     update, WRITE},
-    {"delete", "Permanently deletes a note or a global.", &by_id_shape, &done_shape, delete, WRITE},
+    {"update", "Changes the members of a note that the patch names.", &update_params_shape,
+     &updated_shape, update, WRITE},
+    {"delete",
+     "Deletes a note or a global. memory.undo puts it back; memory.forget erases it for good.",
+     &by_id_shape, &deleted_shape, delete, WRITE},
 };
 const size_t note_methods_n = FUMI_COUNT(note_methods);

@@ -6,9 +6,11 @@
 #include "memory/methods.h"
 
 extern const struct fumi_method note_methods[], group_methods[], global_methods[],
-    setting_methods[], search_methods[], recent_methods[], project_methods[];
+    setting_methods[], search_methods[], recent_methods[], history_methods[], forget_methods[],
+    review_methods[], project_methods[];
 extern const size_t note_methods_n, group_methods_n, global_methods_n, setting_methods_n,
-    search_methods_n, recent_methods_n, project_methods_n;
+    search_methods_n, recent_methods_n, history_methods_n, forget_methods_n, review_methods_n,
+    project_methods_n;
 
 /* The flags of methods. QUICK: does not use the store. READ: reads the store. WRITE: changes data.
  */
@@ -16,6 +18,8 @@ enum {
     QUICK = FUMI_TOOL | FUMI_DETAILED_ERRORS | FUMI_READ_ONLY,
     READ = QUICK | FUMI_BLOCKING,
     WRITE = FUMI_TOOL | FUMI_DETAILED_ERRORS | FUMI_BLOCKING,
+    READ_BY_PEOPLE = READ & ~FUMI_TOOL, /* not offered to agents */
+    WRITE_BY_PEOPLE = WRITE & ~FUMI_TOOL,
 };
 
 /* The result of methods that return only their success. */
@@ -38,6 +42,9 @@ int check_metadata(struct fumi_str json, const char *field, struct fumi_err *e);
 /* Returns a guard for the data of this call, in the mode of the memory; `where` as in struct guard.
  */
 struct guard guard_of(const struct fumi_call *call, const char *where);
+
+/* memory_author_of the memory of the call. */
+struct author author_of(const struct fumi_call *call);
 
 /* Returns how long embedding may take within this call, in milliseconds. */
 int64_t time_for_embedding(const struct fumi_call *call);
@@ -87,6 +94,9 @@ extern const struct fumi_shape passage_shape;
     FUMI_FIELD(T, passage, "passage",                                                              \
                "If the note is incomplete: begin and end of text in the note, in bytes.",          \
                .flags = FUMI_OMIT)
+#define SUPERSEDED_FIELD(T)                                                                        \
+    FUMI_FIELD(T, superseded, "includeSuperseded", "Also notes that newer ones replace.",          \
+               .flags = FUMI_NULLABLE | FUMI_DETAIL, .def = "false")
 #define PROJECT_FIELD(T)                                                                           \
     FUMI_FIELD(T, project, "projectId", "Repository path, or any name.", .flags = FUMI_REQUIRED)
 

@@ -5,8 +5,6 @@
 #include "memory/methods_parts.h"
 
 enum {
-    LIST = READ & ~FUMI_TOOL,
-    CHANGE = WRITE & ~FUMI_TOOL,
     PAGE = 256,
     LEAST_MS = 5000, /* a call that has less time left leaves the rest to the next one */
 };
@@ -96,13 +94,6 @@ static int find_project(struct fumi_call *call, struct fumi_str given, struct fu
     return used > 0 ? 0 : used < 0 ? -1 : fail_unknown(call, *out);
 }
 
-static struct author by_of(const struct fumi_call *call)
-{
-    return (struct author){.session = call->conversation,
-                           .transport = fumi_str(call->peer->transport),
-                           .user = call->peer->user};
-}
-
 static bool is_late(const struct fumi_call *call)
 {
     return fumi_cancelled(call) || fumi_time_left(call) < LEAST_MS;
@@ -142,7 +133,7 @@ static enum fumi_ret move(struct fumi_call *call, struct fumi_str from, struct f
                           struct moved *out)
 {
     struct store *s = memory_store(call->self);
-    const struct author by = by_of(call);
+    const struct author by = author_of(call);
     struct moving m = {.from = from, .to = to, .limit = PAGE, .by = &by, .more = true};
     int64_t before = count_of(s, from, &call->err);
     if (before < 0)
@@ -264,7 +255,7 @@ static int delete_groups(struct fumi_call *call, const struct author *by, struct
 
 static enum fumi_ret project_delete(struct fumi_call *call, const void *params, void *result)
 {
-    const struct author by = by_of(call);
+    const struct author by = author_of(call);
     struct deleted *out = result;
     if (find_project(call, ((const struct delete_params *)params)->project, &out->project))
         return FUMI_FAIL;
@@ -275,16 +266,16 @@ static enum fumi_ret project_delete(struct fumi_call *call, const void *params, 
 }
 
 const struct fumi_method project_methods[] = {
-    {"project_list", "Lists the projects.", NULL, &list_shape, project_list, LIST},
+    {"project_list", "Lists the projects.", NULL, &list_shape, project_list, READ_BY_PEOPLE},
     {"project_rename", "Gives a project another name.", &rename_shape, &moved_shape, project_rename,
      CHANGE},
     {"project_merge",
      "Moves the notes, groups and globals of a project to another one. Where both have a group or "
      "a global with the same key, that of the other one stays.",
-     &merge_shape, &moved_shape, project_merge, CHANGE},
+     &merge_shape, &moved_shape, project_merge, WRITE_BY_PEOPLE},
     {"project_delete",
      "Deletes the notes, groups and globals of a project, as memory.delete does: memory.undo puts "
      "them back.",
-     &delete_shape, &deleted_shape, project_delete, CHANGE},
+     &delete_shape, &deleted_shape, project_delete, WRITE_BY_PEOPLE},
 };
 const size_t project_methods_n = FUMI_COUNT(project_methods);

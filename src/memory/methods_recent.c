@@ -8,6 +8,7 @@ struct recent_params {
     struct fumi_str project, group, cursor;
     int64_t limit, max_tokens;
     struct fumi_strs tags;
+    bool superseded;
 };
 
 static const char *check_cursor(struct fumi_str s);
@@ -23,6 +24,7 @@ static const struct fumi_field recent_fields[] = {
     FUMI_FIELD(struct recent_params, cursor, "cursor", "nextCursor of the previous page.",
                .flags = FUMI_NULLABLE, .check = check_cursor),
     MAX_TOKENS_FIELD(struct recent_params),
+    SUPERSEDED_FIELD(struct recent_params),
 };
 static const struct fumi_shape recent_shape = FUMI_SHAPE(struct recent_params, recent_fields);
 
@@ -43,6 +45,7 @@ static const struct fumi_shape item_shape = FUMI_SHAPE(struct recent_item, item_
 struct recent_result {
     struct fumi_str name_space, next;
     struct fumi_list items;
+    int64_t superseded;
 };
 
 static const struct fumi_field recent_result_fields[] = {
@@ -52,6 +55,8 @@ static const struct fumi_field recent_result_fields[] = {
                .shape = &item_shape),
     FUMI_FIELD(struct recent_result, next, "nextCursor",
                "Cursor of the next page, if there is one.", .flags = FUMI_OMIT),
+    FUMI_FIELD(struct recent_result, superseded, "superseded",
+               "Notes that newer ones replace: includeSuperseded lists them.", .flags = FUMI_OMIT),
 };
 static const struct fumi_shape recent_result_shape = FUMI_SHAPE(struct recent_result,
                                                                 recent_result_fields);
@@ -88,6 +93,7 @@ struct recent_rows {
     size_t n;
     struct cursor last; /* of these items */
     bool more;          /* a further note exists */
+    int64_t superseded; /* notes that were left out because they are superseded */
 };
 
 static size_t frame_size(void *arg, const struct found *f)
@@ -97,6 +103,7 @@ static size_t frame_size(void *arg, const struct found *f)
     struct recent_result empty = {
         .name_space = r->name_space,
         .next = FUMI_STR("-9223372036854775808.9223372036854775807"), /* the longest cursor */
+        .superseded = r->superseded,
     };
     return tokens_of_result(&recent_result_shape, &empty, r->compact);
 }
@@ -139,20 +146,35 @@ static int recent_row(void *rows, void *row, size_t bytes, struct fumi_err *e)
     return listing_row(&r->listing, row, bytes, e);
 }
 
-static int list_rows(struct recent_rows *r, struct fumi_err *e)
+/* Sets *f, and how many notes are superseded, which the size of the answer depends on. */
+static int begin(struct recent_rows *r, struct filter *f, struct fumi_err *e)
 {
     const struct recent_params *p = r->params;
     struct fumi_call *call = r->listing.call;
-    struct filter f = {.group = p->group, .tags = p->tags, .since = INT64_MIN, .until = INT64_MAX};
+    struct filtered counts;
+    *f = (struct filter){.group = p->group,
+                         .tags = p->tags,
+                         .since = INT64_MIN,
+                         .until = INT64_MAX,
+                         .superseded = p->superseded};
+    if (project_canonical(call->arena, p->project, &f->project, e) ||
+        store_count_notes(memory_store(call->self), f, &counts, e))
+        return -1;
+    r->superseded = counts.superseded;
+    return 0;
+}
+
+static int list_rows(struct recent_rows *r, const struct filter *f, struct fumi_err *e)
+{
+    const struct recent_params *p = r->params;
+    struct fumi_call *call = r->listing.call;
     struct cursor after = {0, 0};
     struct notes notes = {0};
     size_t limit = (size_t)p->limit;
     const struct loading to = {call->arena, recent_row, r};
     if (p->cursor.p)
         read_cursor(p->cursor, &after);
-    if (project_canonical(call->arena, p->project, &f.project, e) ||
-        (limit &&
-         store_list_recent(memory_store(call->self), &to, &f, after, limit + 1, &notes, e)))
+    if (limit && store_list_recent(memory_store(call->self), &to, f, after, limit + 1, &notes, e))
         return -1;
     for (size_t i = 0; i < r->n; i++)
         r->items[i].note = notes.items[i];
@@ -172,10 +194,13 @@ static enum fumi_ret list_recent(struct fumi_call *call, const void *params, voi
         .items = fumi_alloc(a, ((size_t)p->limit + 1) * sizeof(*rows.items))};
     const struct answer_size size = {frame_size, item_size, &rows};
     struct found none = {0};
-    rows.budget = budget_begin(&size, (size_t)p->max_tokens, &none, false);
-    if (check_max_tokens(p->max_tokens, &call->err) || list_rows(&rows, &call->err))
+    struct filter f;
+    if (check_max_tokens(p->max_tokens, &call->err) || begin(&rows, &f, &call->err))
         return FUMI_FAIL;
-    *out = (struct recent_result){rows.name_space, {0}, {rows.items, rows.n}};
+    rows.budget = budget_begin(&size, (size_t)p->max_tokens, &none, false);
+    if (list_rows(&rows, &f, &call->err))
+        return FUMI_FAIL;
+    *out = (struct recent_result){rows.name_space, {0}, {rows.items, rows.n}, rows.superseded};
     if (rows.more && rows.n)
         out->next = fumi_fmt(a, "%" PRId64 ".%" PRId64, rows.last.created, rows.last.seq);
     write_within(call, &recent_result_shape, out, (size_t)p->max_tokens);

@@ -1,5 +1,7 @@
 #include "memory/budget.h"
 #include "memory/methods_parts.h"
+#include "memory/results.h"
+#include "memory/uses.h"
 #include "model/tokens.h"
 
 #include <inttypes.h>
@@ -19,6 +21,7 @@ struct search_params {
     bool explain;
     double relevance;
     struct fumi_time now;
+    bool superseded;
 };
 
 static const struct fumi_field search_fields[] = {
@@ -47,6 +50,7 @@ static const struct fumi_field search_fields[] = {
     FUMI_FIELD(struct search_params, now, "now",
                "The time that words such as yesterday refer to; the present if not given.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL),
+    SUPERSEDED_FIELD(struct search_params),
 };
 static const struct fumi_shape search_shape = FUMI_SHAPE(struct search_params, search_fields);
 
@@ -95,7 +99,7 @@ static const struct fumi_field hit_fields[] = {
 static const struct fumi_shape hit_shape = FUMI_SHAPE(struct search_hit, hit_fields);
 
 struct filtered_out {
-    int64_t project, group, tags, time, left;
+    int64_t project, group, tags, time, left, superseded;
 };
 
 static const struct fumi_field filtered_fields[] = {
@@ -109,6 +113,9 @@ static const struct fumi_field filtered_fields[] = {
                .flags = FUMI_SPARSE),
     FUMI_FIELD(struct filtered_out, left, "left", "Notes that were searched.",
                .flags = FUMI_DETAIL),
+    FUMI_FIELD(struct filtered_out, superseded, "superseded",
+               "Further notes, which newer ones replace: includeSuperseded finds them.",
+               .flags = FUMI_OMIT),
 };
 static const struct fumi_shape filtered_shape = FUMI_SHAPE(struct filtered_out, filtered_fields);
 
@@ -311,7 +318,7 @@ static struct search_result answer_of(struct fumi_arena *a, const struct search_
         .name_space = f->space,
         .results = hits_of(a, p, f->results),
         .meta = {.mode = (int)f->mode,
-                 .filtered = {by->project, by->group, by->tags, by->time, by->left},
+                 .filtered = {by->project, by->group, by->tags, by->time, by->left, by->superseded},
                  .below = (int64_t)f->below,
                  .misses = misses_of(a, misses),
                  .tokens = (int64_t)f->tokens,
@@ -362,7 +369,7 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
     const struct answer_size size = {frame_size, hit_size, &measuring};
     struct search s = {
         .filter = {p->project, p->group, p->tags, p->since.set ? p->since.ms : INT64_MIN,
-                   p->until.set ? p->until.ms : INT64_MAX},
+                   p->until.set ? p->until.ms : INT64_MAX, p->superseded},
         .query = p->query,
         .top = (size_t)p->top,
         .mode = (enum search_mode)p->mode,
@@ -383,6 +390,8 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
         return FUMI_FAIL;
     for (size_t i = 0; i < f.results.n && call->compact; i++)
         omit_global_group(&f.results.items[i].note);
+    memory_count_uses(call->self, results_seqs(call->arena, f.results.items, f.results.n),
+                      f.results.n);
     *out = answer_of(call->arena, p, &f);
     write_within(call, &result_shape, out, s.max_tokens);
     return FUMI_OK;

@@ -89,7 +89,7 @@ static void embed(struct note_write *w, const struct note *n, const struct fumi_
 static struct note_write begin(struct memory *m, struct fumi_arena *a, int64_t ms,
                                struct written *out)
 {
-    *out = (struct written){.pending = false};
+    *out = (struct written){.change = out->change, .similar = out->similar};
     return (struct note_write){m, space_take(m, &m->now), a, ms, out};
 }
 
@@ -100,12 +100,23 @@ static int end(struct note_write *w, int rc)
     return rc;
 }
 
+/* The note is stored, so a failure to find similar ones is not one of the call. */
+static void find_similar(const struct note_write *w, const struct note *n)
+{
+    struct fumi_err ignored;
+    if (w->out->similar && memory_similar(w->m, w->a, n, w->out->similar, &ignored))
+        w->out->similar->n = 0;
+}
+
 static int add_in(struct note_write *w, struct note *n, struct fumi_err *e)
 {
-    struct note_change how = {.allow_duplicate = true};
+    struct note_change *change = &w->out->change;
     struct fumi_err why;
-    if (space_ready(w->sp, w->a, &why, e) || store_add_note(w->m->view, w->a, n, &how, e))
+    if (space_ready(w->sp, w->a, &why, e) || store_add_note(w->m->view, w->a, n, change, e))
         return -1;
+    if (change->duplicate) /* it is embedded already, or will be */
+        return 0;
+    find_similar(w, n);
     embed(w, n, &why);
     return 0;
 }
@@ -140,9 +151,11 @@ static int update_in(struct note_write *w, struct fumi_str id, const struct note
         set &= ~(unsigned)NOTE_TEXT; /* the text is unchanged, so its vectors stay valid */
     if ((set & NOTE_TEXT) && space_ready(w->sp, w->a, &why, e))
         return -1;
-    if (store_update_note(store, w->a, id, to, set, NULL, e))
+    if (store_update_note(store, w->a, id, to, set, &w->out->change, e))
         return -1;
-    n.text = to->text;
+    note_assign(&n, to, set);
+    if (set & (NOTE_TEXT | NOTE_TITLE))
+        find_similar(w, &n);
     if (set & NOTE_TEXT)
         embed(w, &n, &why);
     return 0;
@@ -151,8 +164,11 @@ static int update_in(struct note_write *w, struct fumi_str id, const struct note
 int memory_update(struct memory *m, struct fumi_arena *a, struct fumi_str id, const struct note *to,
                   unsigned set, int64_t ms, struct written *out, struct fumi_err *e)
 {
-    if (scope_writes(&m->o.scope, e))
+    struct note to_canonical = *to;
+    if (scope_writes(&m->o.scope, e) ||
+        (set & NOTE_PROJECT && (project_writable(a, to->project, &to_canonical.project, e) ||
+                                scope_admits(&m->o.scope, to_canonical.project, e))))
         return -1;
     struct note_write w = begin(m, a, ms, out);
-    return end(&w, update_in(&w, id, to, set, e));
+    return end(&w, update_in(&w, id, &to_canonical, set, e));
 }

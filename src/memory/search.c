@@ -10,6 +10,7 @@
 #include "memory/relevance.h"
 #include "memory/results.h"
 #include "memory/spans.h"
+#include "memory/succession.h"
 #include "store/words.h"
 
 #include <stdlib.h>
@@ -412,7 +413,8 @@ static int run(struct searching *q, struct fumi_err *e)
         q->out->warning = FUMI_STR("searched by keyword only: no note is embedded yet");
     size_t good = apply_minimum(q, &all);
     q->out->below = all.n - good;
-    if (rank(q, &all, e))
+    if (rank(q, &all, e) ||
+        (q->s->filter.superseded && succession_order(q->m->view, q->a, &all, e)))
         return -1;
     good = apply_minimum(q, &all);
     q->out->confidence = confidence_of(q, &all, good);

@@ -50,6 +50,7 @@ struct embed_pass {
     int turns;        /* batches of owed notes since the last batch of other notes */
     /* Long notes are embedded one at a time, in slices between the batches of short notes. */
     struct slices slices;
+    struct upkeep upkeep;
     int64_t long_after;      /* long notes up to this number were refused */
     int64_t began, searched; /* change numbers at the start of this and of the last complete pass */
 };
@@ -548,10 +549,12 @@ static void *work(void *arg)
         if (o == NOTHING || o == FAILED)
             record_progress(m, o == FAILED, 0, o == FAILED ? &e : NULL);
         fumi_arena_reset(&a, 1 << 20);
+        upkeep(m, &r.upkeep);
         wait_and_erase(&r, pause_after(&r, o, retry));
         retry = o != FAILED ? RETRY_MS : retry * 2 < RETRY_MAX_MS ? retry * 2 : RETRY_MAX_MS;
     }
     release_lease(&r);
+    upkeep_end(m);
     slices_done(&r.slices);
     space_put(r.sp);
     fumi_arena_done(&a);

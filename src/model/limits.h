@@ -14,6 +14,8 @@
     X(NOTE_SUBJECT_MAX, 128, "characters", "Key of a note")                                        \
     X(NOTE_METADATA_MAX, 64 << 10, "bytes", "Metadata of a note, as JSON")                         \
     X(NOTE_METADATA_DEPTH, 16, "levels", "Nesting of metadata")                                    \
+    X(SUPERSEDES_MAX, 64, "notes", "Notes that one note replaces in one call")                     \
+    X(FORGET_MAX, 1000, "notes", "One call of memory.forget")                                      \
     X(IMPORT_MAX, 1000, "notes", "One call of memory.import")                                      \
     X(RESULTS_MAX, 1000, "notes", "One answer of memory.search or memory.list_recent")             \
     X(VALUE_MAX, 256 << 10, "bytes", "Value of a global, as JSON")                                 \

@@ -66,8 +66,8 @@
       ABSENT, (""),                                                                                \
       FUMI_OMIT | FUMI_DETAIL, 0, "The conversation or run that the note belongs to.")             \
     X(T, at, KEY, key, struct fumi_str, "key", "key", NOTE_FREE_TEXT,                              \
-      OPTIONAL, ("What the note is about, like billing.database: one current note per key.",       \
-                 .flags = FUMI_NULLABLE | FUMI_OMIT | FUMI_DETAIL, .check = note_subject_fault),   \
+      OPTIONAL, ("Subject like billing.database; replaces its old note.",               \
+                 .flags = FUMI_NULLABLE | FUMI_OMIT, .check = note_subject_fault),                 \
       PATCHED, ("Null clears it.", .flags = FUMI_NULLABLE | FUMI_LENIENT | FUMI_DETAIL,            \
                 .check = note_subject_fault),                                                      \
       FUMI_OMIT | FUMI_DETAIL, 0, "The project has one current note with this key.")               \

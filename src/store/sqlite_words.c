@@ -386,9 +386,9 @@ static int read_list(struct keyword_search *s, size_t most)
     s->most = most;
     int rc = s->api->xQueryPhrase(s->fts, s->term, s, read_posting);
     t->used = s->read <= most;
-    if (rc == SQLITE_OK && !t->used)
+    if (rc == SQLITE_OK && !t->used && !s->what->query->rare)
         rc = need_sample(s);
-    t->notes = t->used ? (double)t->read : extrapolate(s, t);
+    t->notes = t->used || !s->sample ? (double)t->read : extrapolate(s, t);
     s->used += t->used ? t->read : 0;
     s->found += t->used ? count_passing(s, t) : 0;
     return rc;
@@ -447,9 +447,10 @@ static void gather(const Fts5ExtensionApi *api, Fts5Context *fts, sqlite3_contex
     s->api = api;
     s->fts = fts;
     int rc = look_at_filter(s);
+    size_t rare = s->what->query->rare;
     for (s->term = 0; rc == SQLITE_OK && s->term < s->query.n_terms; s->term++)
-        rc = read_list(s, BEGINNING);
-    if (rc == SQLITE_OK)
+        rc = read_list(s, rare ? rare : BEGINNING);
+    if (rc == SQLITE_OK && !rare)
         rc = read_rest(s);
     if (rc == SQLITE_OK)
         sqlite3_result_int(out, 1);
@@ -688,12 +689,9 @@ int store_sqlite_words_match(sqlite3 *db, struct fumi_arena *a, const struct wor
     int rc = search(s, &out->hits, e);
     if (!rc)
         count_words(s, out);
-    sqlite3_finalize(s->gather);
-    sqlite3_finalize(s->holds);
-    sqlite3_finalize(s->note);
-    sqlite3_finalize(s->tagged);
-    sqlite3_finalize(s->sized);
-    sqlite3_finalize(s->highest);
+    sqlite3_stmt *const all[] = {s->gather, s->holds, s->note, s->tagged, s->sized, s->highest};
+    for (size_t i = 0; i < FUMI_COUNT(all); i++)
+        sqlite3_finalize(all[i]);
     fumi_resize(s->sample, 0);
     words_rank_done(&s->rank);
     return rc;

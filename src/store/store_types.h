@@ -35,6 +35,7 @@ struct hits {
 struct keyword_query {
     struct fumi_str text; /* plain text, without operators */
     size_t limit;         /* 0: only the words of the query are counted */
+    size_t rare;          /* words in more notes than this count for nothing; 0: all words count */
     bool plain_length;    /* for measurements: short notes score more, as in standard BM25 */
 };
 

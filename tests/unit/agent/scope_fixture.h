@@ -9,10 +9,10 @@
 #define FOREIGN "/srv/zqproject"
 
 /* The text in the fields of the foreign project, and nowhere else. */
-static const char *const markers[] = {"zqproject", "zqgroup", "zqmade",  "zqheading", "zqabout",
-                                      "zqtitle",   "zqtext",  "zqtag",   "zqsource",  "zqmeta",
-                                      "zqkey",     "zqvalue", "f-group", "f-global",  "f-note-1",
-                                      "f-note-2",  "f-note-3"};
+static const char *const markers[] = {"zqproject", "zqgroup",  "zqmade",  "zqheading", "zqabout",
+                                      "zqtitle",   "zqtext",   "zqtag",   "zqsource",  "zqmeta",
+                                      "zqkey",     "zqvalue",  "f-group", "f-global",  "f-note-1",
+                                      "f-note-2",  "f-note-3", "f-review"};
 
 enum want {
     FINE,    /* a result */
@@ -63,6 +63,16 @@ static const struct row rows[] = {
     {"group_get", "{\"id\":\"f-group\"}", MISSING, false},
     {"group_get", "{\"id\":\"f-note-1\"}", MISSING, false},
     {"project_list", "{}", FINE, false},
+    {"history", "{}", FINE, false},
+    {"history", "{" F "}", OTHER, false},
+    {"history", "{\"id\":\"f-note-1\"}", MISSING, false},
+    {"injections", "{}", FINE, false},
+    {"injections", "{" F "}", OTHER, false},
+    {"injections", "{\"id\":\"f-note-1\"}", MISSING, false},
+    {"unused", "{" P ",\"since\":\"2100-01-01T00:00:00Z\"}", FINE, false},
+    {"unused", "{" F ",\"since\":\"2100-01-01T00:00:00Z\"}", OTHER, false},
+    {"review", "{}", FINE, false},
+    {"review", "{" F "}", OTHER, false},
     /* Changes nothing itself, but causes the background thread to write. */
     {"reembed", "{}", FINE, true},
     {"set_config", "{\"embedder\":{\"model\":\"another\"}}", POLICY, true},
@@ -93,6 +103,14 @@ static const struct row rows[] = {
     {"project_delete", "{" F "}", OTHER, true},
     {"group_delete", "{\"id\":\"f-group\"}", MISSING, true},
     {"group_delete", "{\"id\":\"a-group\"}", FINE, true},
+    {"undo", "{\"change\":1,\"dryRun\":true}", FINE, true},
+    {"undo", "{\"since\":\"2000-01-01T00:00:00Z\"," F "}", OTHER, true},
+    {"forget", "{\"ids\":[\"f-note-1\"]}", MISSING, true},
+    {"forget", "{\"ids\":[\"a-note-1\"]}", FINE, true},
+    {"review_accept", "{\"ids\":[\"f-review\"]}", MISSING, true},
+    {"review_accept", "{\"ids\":[\"a-review\"]}", FINE, true},
+    {"review_reject", "{\"ids\":[\"f-review\"]}", MISSING, true},
+    {"review_reject", "{\"ids\":[\"a-review-2\"]}", FINE, true},
     {"project_delete", "{" P "}", FINE, true},
 };
 
@@ -104,7 +122,7 @@ enum { ROWS = sizeof(rows) / sizeof(*rows) };
 static inline bool world_note(struct fixture *t, const char *id, bool foreign)
 {
     struct fumi_str tags[] = {foreign ? FUMI_STR("zqtag") : FUMI_STR("atag")};
-    struct written w;
+    struct written w = {.change.allow_duplicate = true};
     struct note n = {.id = fumi_str(id),
                      .project = foreign ? FUMI_STR(FOREIGN) : FUMI_STR(OWN),
                      .group = foreign ? FUMI_STR("zqgroup") : FUMI_STR("agroup"),
@@ -116,6 +134,29 @@ static inline bool world_note(struct fixture *t, const char *id, bool foreign)
                      .metadata = {foreign ? FUMI_STR("{\"k\":\"zqmeta\"}") : FUMI_STR("{\"k\":1}")},
                      .created = {1000 * ++t->id, true}};
     return memory_add(t->m, &t->a, &n, 10000, &w, &t->e) == 0 && !w.pending;
+}
+
+static inline bool world_review(struct fixture *t, struct store *s, const char *id,
+                                struct fumi_str project)
+{
+    const struct review r = {
+        .id = fumi_str(id),
+        .at = 1000,
+        .project = project,
+        .op = CHANGE_ADD,
+        .body = fumi_fmt(&t->a, "{\"projectId\":\"%.*s\",\"groupId\":\"global\",\"text\":\"%s\"}",
+                         FUMI_ARG(project), id),
+    };
+    return store_add_review(s, &r, &t->e) == 0;
+}
+
+static inline bool world_injection(struct fixture *t, struct store *s, const char *note,
+                                   struct fumi_str project)
+{
+    struct fumi_str ids[] = {fumi_str(note)};
+    const struct injection i = {
+        .at = 1000, .project = project, .kind = FUMI_STR("recall"), .ids = {ids, 1}};
+    return store_add_injection(s, &i, &t->e) == 0;
 }
 
 static inline bool world_rest(struct fixture *t, struct store *s, bool foreign)
@@ -133,7 +174,10 @@ static inline bool world_rest(struct fixture *t, struct store *s, bool foreign)
         .key = foreign ? FUMI_STR("global.zqkey") : FUMI_STR("global.alpha"),
         .value = foreign ? FUMI_STR("\"zqvalue\"") : FUMI_STR("\"avalue\""),
     };
-    return !store_add_group(s, &g, NULL, &t->e) && !store_set_global(s, &t->a, &x, NULL, &t->e);
+    return !store_add_group(s, &g, NULL, &t->e) && !store_set_global(s, &t->a, &x, NULL, &t->e) &&
+           world_review(t, s, foreign ? "f-review" : "a-review", g.project) &&
+           world_review(t, s, foreign ? "f-review-2" : "a-review-2", g.project) &&
+           world_injection(t, s, foreign ? "f-note-1" : "a-note-1", g.project);
 }
 
 /* Creates the store through a memory without a scope. The third note of each project has no vectors

@@ -8,7 +8,7 @@ static const char *const seed[] = {
     "memory_group_delete", "memory_group_list",
 };
 
-enum { CORE = 8, CORE_BYTES = 8000, DESCRIPTION = 1500, INSTRUCTIONS = 2000, ESSENCE = 500 };
+enum { CORE = 9, CORE_BYTES = 8000, DESCRIPTION = 1500, INSTRUCTIONS = 2000, ESSENCE = 500 };
 
 static void print_cost(const char *what, struct fumi_str text)
 {
@@ -230,7 +230,10 @@ static int64_t add_in(struct fixture *t, const char *more)
     struct note n;
     const struct fumi_val *v = fixture_tool(
         t, "memory_add_note",
-        fumi_fmt(&t->a, "{\"projectId\":\"p\",\"groupId\":\"global\",\"text\":\"x\"%s}", more),
+        fumi_fmt(&t->a,
+                 "{\"projectId\":\"p\",\"groupId\":\"global\",\"text\":\"x\","
+                 "\"allowDuplicate\":true%s}",
+                 more),
         &failed);
     struct fumi_str id = fixture_text(t, v, "id"); /* a short one */
     if (failed || memory_find_id(t->m, &t->a, ID_OF_NOTE, id, &id, &t->e) ||
@@ -282,11 +285,12 @@ TEST(notes_of_one_connection_are_neighbours)
     for (int i = 0; i < 4; i++) {
         const char *note = i == 1 ? "\"groupId\":\"global\",\"text\":\"imported\""
                                   : "\"groupId\":\"global\",\"text\":\"x\"";
-        const struct fumi_val *v =
-            i == 1
-                ? ASK(&t, "memory.import", "{\"projectId\":\"p\",\"notes\":[{%s}]}", note)
-                : ASK(&t, "memory.add_note",
-                      "{\"projectId\":\"p\",%s,\"createdAt\":\"203%d-01-01T00:00:00Z\"}", note, i);
+        const struct fumi_val *v = i == 1 ? ASK(&t, "memory.import",
+                                                "{\"projectId\":\"p\",\"notes\":[{%s}]}", note)
+                                          : ASK(&t, "memory.add_note",
+                                                "{\"projectId\":\"p\",%s,\"allowDuplicate\":true,"
+                                                "\"createdAt\":\"203%d-01-01T00:00:00Z\"}",
+                                                note, i);
         struct note got;
         struct fumi_str id = i == 1 ? fumi_text(&t.a, fumi_first(fumi_get(v, "ids")))
                                     : fixture_text(&t, v, "id");
@@ -381,7 +385,7 @@ TEST(a_digest_respects_max_tokens)
     CHECK(fixture_begin(&t, AGENT_CORE));
     CHECK(put_much(&t));
     for (size_t tokens = 100; tokens < 4000; tokens += 37) {
-        CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), tokens, &text, &t.e), 0);
+        CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), tokens, &text, NULL, &t.e), 0);
         CHECK(text.n <= tokens * 4);
         CHECK(holds(text, "Tabs, never spaces."));
     }
@@ -390,9 +394,9 @@ TEST(a_digest_respects_max_tokens)
     CHECK(holds(text, "40 notes are tagged important"));
     CHECK(holds(text, "differs from the embedder in use"));
     CHECK(holds(text, "1 more: memory_list_globals"));
-    CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), 300, &text, &t.e), 0);
+    CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), 300, &text, NULL, &t.e), 0);
     CHECK(holds(text, "did not fit"));
-    CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("unknown"), 300, &text, &t.e), 0);
+    CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("unknown"), 300, &text, NULL, &t.e), 0);
     CHECK(holds(text, "No note is stored yet"));
     fixture_end(&t);
 }
@@ -408,13 +412,13 @@ TEST(a_digest_cuts_long_texts_and_values)
     CHECK(fixture_begin(&t, AGENT_CORE));
     struct fumi_str spaced = fumi_fmt(&t.a, "first%.*slast", (int)sizeof(blanks), blanks);
     struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("global"), .text = spaced};
-    struct written w;
+    struct written w = {.pending = false};
     CHECK_INT(memory_add(t.m, &t.a, &n, 10000, &w, &t.e), 0);
     n.id = (struct fumi_str){0}, n.text = (struct fumi_str){value, sizeof(value)};
     CHECK_INT(memory_add(t.m, &t.a, &n, 10000, &w, &t.e), 0);
     CHECK(put_global(&t, "global.project.conventions",
                      fumi_fmt(&t.a, "\"%.*s\"", (int)sizeof(value), value).p));
-    CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), 2000, &text, &t.e), 0);
+    CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), 2000, &text, NULL, &t.e), 0);
     CHECK(holds(text, ": \"first last\"\n"));
     CHECK(holds(text, "vvv\"…\n"));
     CHECK(holds(text, "global.project.conventions: \"vvv"));

@@ -223,7 +223,7 @@ static bool check_small_digests(struct fixture *t, const struct note *notes)
     for (size_t tokens = 100; tokens < 700; tokens += 53) {
         struct fumi_str text;
         struct seen s;
-        if (agent_digest(t->m, &t->a, notes->project, tokens, &text, &t->e) ||
+        if (agent_digest(t->m, &t->a, notes->project, tokens, &text, NULL, &t->e) ||
             text.n > 4 * tokens || !read_digest(&t->a, text, &s))
             return false;
         size_t found = 0;

@@ -109,6 +109,7 @@ static inline void end(struct fixture *s)
 static inline int add(struct fixture *s, const char *text, struct written *w)
 {
     struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = fumi_str(text)};
+    w->change.allow_duplicate = true;
     return memory_add(s->m, &s->a, &n, EMBED_MS, w, &s->e);
 }
 

@@ -82,7 +82,7 @@ static bool store_notes(struct fixture *t, const char *project, size_t n, uint32
 
 static bool begin(struct fixture *t)
 {
-    struct written w;
+    struct written w = {.pending = false};
     *t = (struct fixture){.dir = "/tmp/test-crowd-XXXXXX", .dice = 1};
     t->fake = fake_start(0);
     if (!t->fake || !mkdtemp(t->dir))

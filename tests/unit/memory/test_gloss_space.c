@@ -75,7 +75,7 @@ static bool reopen(struct fixture *f, const char *model)
 
 static bool add(struct fixture *f, const char *text)
 {
-    struct written w;
+    struct written w = {.pending = false};
     struct note n = {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = fumi_str(text)};
     return !memory_add(f->m, &f->a, &n, EMBED_MS, &w, &f->e) && !w.pending;
 }

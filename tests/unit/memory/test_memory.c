@@ -5,7 +5,7 @@ TEST(a_dimension_is_learned_and_kept)
 {
     struct fixture s;
     struct embed_config none = {.dim = 0};
-    struct written w;
+    struct written w = {.pending = false};
     CHECK(begin(&s, "m"));
     CHECK_STR(memory_space(s.m, &s.a), "openai:m:0");
     CHECK_INT(add(&s, "one", &w), 0);
@@ -20,7 +20,7 @@ TEST(a_dimension_is_learned_and_kept)
 TEST(a_note_outlives_a_provider_that_fails)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     CHECK(begin(&s, "m"));
     CHECK_INT(add(&s, "well before", &w), 0);
@@ -51,7 +51,7 @@ TEST(a_note_outlives_a_provider_that_fails)
 TEST(a_provider_that_fails_does_not_delay_erasing)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct fumi_str left = FUMI_STR("log");
     const struct timespec moment = {0, 10000000};
     CHECK(begin(&s, "m"));
@@ -73,7 +73,7 @@ TEST(without_its_key_nothing_is_stored)
 {
     struct fixture s;
     struct embed_config none = {.dim = 0}, c = {.provider = FUMI_STR("openai")};
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     struct store_stats st;
     CHECK(begin(&s, "m"));
@@ -85,10 +85,10 @@ TEST(without_its_key_nothing_is_stored)
     CHECK(s.e.data.n && memmem(s.e.data.p, s.e.data.n, "remedy", 6));
     struct note many[] = {
         {.project = FUMI_STR("p"), .group = FUMI_STR("g"), .text = FUMI_STR("x")}};
-    size_t stored = 1;
+    struct many_written stored = {.stored = 1};
     s.e.code = 0;
     CHECK_INT(memory_add_many(s.m, &s.a, many, 1, &stored, &s.e), -1);
-    CHECK(s.e.code == ERR_NO_API_KEY && !stored);
+    CHECK(s.e.code == ERR_NO_API_KEY && !stored.stored);
     CHECK_INT(look(&s, "x", SEARCH_HYBRID, &f), -1);
     CHECK_INT(s.e.code, ERR_NO_API_KEY);
     CHECK_INT(look(&s, "x", SEARCH_WORDS, &f), 0);
@@ -106,7 +106,7 @@ TEST(many_notes_are_embedded_later)
     struct note *notes = NULL;
     struct embedding_progress p;
     struct found f;
-    size_t stored = 0;
+    struct many_written stored = {.stored = 0};
     CHECK(begin(&s, "m"));
     memory_close(s.m);
     s.m = open_memory(&s, fake_config(&s, "m"), none, false);
@@ -117,7 +117,7 @@ TEST(many_notes_are_embedded_later)
                                  .group = FUMI_STR("g"),
                                  .text = fumi_fmt(&s.a, "number%d otter", i)};
     CHECK_INT(memory_add_many(s.m, &s.a, notes, MANY, &stored, &s.e), 0);
-    CHECK_INT(stored, MANY);
+    CHECK_INT(stored.stored, MANY);
     CHECK(notes[MANY - 1].id.n && notes[MANY - 1].created.set);
     CHECK_INT(memory_progress(s.m, &s.a, &p, &s.e), 0);
     CHECK(p.done == 0 && p.total == MANY);
@@ -142,7 +142,7 @@ TEST(a_first_answer_that_does_not_fit)
     for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
         struct fixture s;
         struct embed_config none = {.dim = 0};
-        struct written w;
+        struct written w = {.pending = false};
         struct found f;
         CHECK(begin(&s, "m"));
         atomic_store(&s.fake->dim, rows[i].dim);
@@ -178,7 +178,7 @@ TEST(a_stored_dimension_that_does_not_fit)
     for (size_t i = 0; i < FUMI_COUNT(names); i++) {
         struct fixture s;
         struct embed_config none = {.dim = 0};
-        struct written w;
+        struct written w = {.pending = false};
         struct fumi_str fact;
         CHECK(begin(&s, "m"));
         struct store *store = memory_store(s.m);
@@ -200,7 +200,7 @@ TEST(a_stored_dimension_that_does_not_fit)
 TEST(searches_go_on_while_the_model_changes)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     CHECK(begin(&s, "first"));
     for (int i = 0; i < 40; i++)
@@ -233,7 +233,7 @@ TEST(searches_go_on_while_the_model_changes)
 TEST(a_change_goes_on_after_a_restart)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct embedding_progress p;
     struct found f;
     CHECK(begin(&s, "first"));
@@ -286,7 +286,7 @@ TEST(a_provider_out_of_reach_is_set_with_a_warning)
     static const int modes[] = {FAKE_RESET, FAKE_500, FAKE_429};
     for (size_t i = 0; i < FUMI_COUNT(modes); i++) {
         struct fixture s;
-        struct written w;
+        struct written w = {.pending = false};
         struct found f;
         struct embed_config change = {.model = FUMI_STR("other")}, none = {.dim = 0};
         CHECK(begin(&s, "m"));
@@ -322,7 +322,7 @@ TEST(a_provider_out_of_reach_is_set_with_a_warning)
 TEST(old_vectors_answer_while_the_new_provider_is_out_of_reach)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     struct fake *other = fake_start(0);
     CHECK(begin(&s, "m") && other);
@@ -424,7 +424,7 @@ TEST(another_provider_at_the_same_address)
 TEST(unchanged_texts_keep_their_vectors)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     CHECK(begin(&s, "m"));
     CHECK_INT(add(&s, "the text", &w), 0);
@@ -445,7 +445,7 @@ TEST(unchanged_texts_keep_their_vectors)
 TEST(closing_does_not_wait_for_a_provider_that_hangs)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     CHECK(begin(&s, "m"));
     CHECK_INT(add(&s, "first", &w), 0);
     atomic_store(&s.fake->mode, FAKE_HANG);
@@ -473,7 +473,7 @@ static struct fumi_str long_text(struct fixture *s)
 TEST(a_long_note_is_stored_at_once_and_found_by_its_end)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     struct fumi_str text;
     CHECK(begin(&s, "m"));
@@ -507,7 +507,7 @@ TEST(short_notes_do_not_wait_for_a_long_one)
 {
     struct fixture s;
     struct embed_config none = {.dim = 0};
-    struct written w;
+    struct written w = {.pending = false};
     CHECK(begin(&s, "m"));
     memory_close(s.m);
     s.m = open_memory(&s, fake_config(&s, "m"), none, false);
@@ -545,7 +545,7 @@ TEST(a_long_note_goes_on_after_a_restart_and_follows_changes)
 {
     struct fixture s;
     struct embed_config none = {.dim = 0};
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     CHECK(begin(&s, "m"));
     atomic_store(&s.fake->dim, 64);

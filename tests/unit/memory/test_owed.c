@@ -44,7 +44,7 @@ static int64_t embedded(struct fixture *s)
 TEST(a_write_does_not_wait_for_its_vector_but_a_search_does)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     CHECK(begin(&s, "m"));
     CHECK_INT(add(&s, "first", &w), 0);
@@ -77,7 +77,7 @@ TEST(a_write_does_not_wait_for_its_vector_but_a_search_does)
 TEST(a_search_waits_only_for_what_comes_soon)
 {
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     struct search q = {.filter = {.since = INT64_MIN, .until = INT64_MAX},
                        .query = FUMI_STR("first"),
@@ -108,7 +108,7 @@ TEST(a_note_without_its_vector_is_embedded_after_a_restart)
 {
     struct fixture s;
     struct embed_config none = {.dim = 0};
-    struct written w;
+    struct written w = {.pending = false};
     struct found f;
     CHECK(begin(&s, "m"));
     CHECK_INT(add(&s, "first", &w), 0);
@@ -132,8 +132,8 @@ TEST(new_notes_do_not_wait_for_old_ones)
     enum { MANY = 1000 };
     struct fixture s;
     struct embed_config none = {.dim = 0};
-    struct written w;
-    size_t stored = 0;
+    struct written w = {.pending = false};
+    struct many_written stored = {.stored = 0};
     CHECK(begin(&s, "m"));
     memory_close(s.m);
     s.m = open_memory(&s, fake_config(&s, "m"), none, false);
@@ -168,7 +168,7 @@ static void *write_notes(void *arg)
     struct writer *t = arg;
     struct fumi_arena a = {0};
     struct fumi_err e = {0};
-    struct written w;
+    struct written w = {.change.allow_duplicate = true};
     for (int i = 0; i < 100; i++) {
         struct note n = {.project = i % 2 ? FUMI_STR("p") : FUMI_STR("q"),
                          .group = FUMI_STR("g"),
@@ -189,7 +189,7 @@ TEST(many_threads_write_and_search)
 {
     enum { WRITERS = 4 };
     struct fixture s;
-    struct written w;
+    struct written w = {.pending = false};
     struct writer t[WRITERS] = {{0}};
     CHECK(begin(&s, "m") && !add(&s, "learned", &w));
     for (int i = 0; i < WRITERS; i++) {

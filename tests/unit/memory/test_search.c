@@ -67,7 +67,7 @@ static void end(struct fixture *t)
 static int add(struct fixture *t, const char *project, const char *session, int64_t created,
                const char *text)
 {
-    struct written w;
+    struct written w = {.pending = false};
     struct note n = {.project = fumi_str(project),
                      .group = FUMI_STR("g"),
                      .text = fumi_str(text),
