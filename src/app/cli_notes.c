@@ -61,16 +61,30 @@ static void print_tags(struct fumi_arena *a, const struct fumi_val *tags)
 }
 
 /* "2026-11-15T21:48:58.123Z" -> "2026-11-15 21:48" */
-static struct fumi_str minute_of(struct fumi_arena *a, const struct fumi_val *time)
+struct fumi_str notes_minute(struct fumi_arena *a, const struct fumi_val *time)
 {
     struct fumi_str s = show_line(a, fumi_text(a, time));
     return s.n < 16 ? s : fumi_fmt(a, "%.10s %.5s", s.p, s.p + 11);
 }
 
+/* The key of a note, its successor, and when it expires. */
+static void print_life(struct fumi_arena *a, const struct fumi_val *note)
+{
+    struct fumi_str key = show_line(a, fumi_text(a, fumi_get(note, "key")));
+    struct fumi_str by = show_line(a, fumi_text(a, fumi_get(note, "supersededBy")));
+    struct fumi_str until = notes_minute(a, fumi_get(note, "expiresAt"));
+    if (key.n)
+        printf("  key %.*s", FUMI_ARG(key));
+    if (by.n)
+        printf("  superseded by %.8s", by.p);
+    if (until.n)
+        printf("  expires %.*s", FUMI_ARG(until));
+}
+
 /* A note that maxTokens has cut may lack its time and its group. */
 void notes_print_facts(struct fumi_arena *a, const struct fumi_val *note)
 {
-    struct fumi_str time = minute_of(a, fumi_get(note, "createdAt"));
+    struct fumi_str time = notes_minute(a, fumi_get(note, "createdAt"));
     struct fumi_str group = show_line(a, fumi_text(a, fumi_get(note, "groupId")));
     printf("%s%.*s%s", show_style(stdout, SHOW_DIM),
            FUMI_ARG(show_line(a, fumi_text(a, fumi_get(note, "id")))),
@@ -79,6 +93,20 @@ void notes_print_facts(struct fumi_arena *a, const struct fumi_val *note)
         printf("  %.*s", FUMI_ARG(time));
     if (group.n)
         printf("  [%.*s]", FUMI_ARG(group));
+    print_life(a, note);
+}
+
+void notes_print_author(struct fumi_arena *a, const struct fumi_val *by)
+{
+    const struct fumi_val *claimed = fumi_get(by, "claimed");
+    struct fumi_str client = show_line(a, fumi_text(a, fumi_get(claimed, "client")));
+    struct fumi_str transport = fumi_text(a, fumi_get(by, "transport"));
+    struct fumi_str user = show_line(a, fumi_text(a, fumi_get(by, "user")));
+    struct fumi_str session = show_line(a, fumi_text(a, fumi_get(by, "session")));
+    bool terminal = fumi_eq(transport, FUMI_STR("terminal"));
+    printf("  %.*s%s (%.*s%s%.*s%s%.*s)", FUMI_ARG(client.n ? client : FUMI_STR("unknown")),
+           client.n && !terminal ? "?" : "", FUMI_ARG(transport), user.n ? ", " : "",
+           FUMI_ARG(user), session.n ? ", " : "", FUMI_ARG(session));
 }
 
 void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note)

@@ -73,6 +73,8 @@ static int add(struct invocation *i)
     if ((status = session_once(i, command_add.method, &params, &result)))
         return status;
     notes_warn(i->a, result);
+    if (fumi_is(fumi_get(result, "duplicate"), FUMI_TRUE))
+        fputs("note: a note that says the same exists\n", stderr);
     if (f->format)
         notes_print_result(result);
     else

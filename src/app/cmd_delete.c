@@ -10,7 +10,8 @@ static int delete_note(struct invocation *i)
 const struct command command_delete = {
     .name = "delete",
     .usage = "ID",
-    .help = "Permanently deletes a note or a global.",
+    .help = "Deletes a note or a global.",
+    .more = "'fumi undo' puts it back; 'fumi forget' erases a note for good.",
     .method = "memory.delete",
     .word_param = "id",
     .words = 1,

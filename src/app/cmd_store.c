@@ -138,7 +138,9 @@ static int find_secrets(struct invocation *i)
     if (found < 0)
         return command_report(&e);
     if (found)
-        puts("change them with fumi call memory.update, or delete them with fumi delete");
+        puts("erase them with fumi forget, and add them again without the value: the history keeps "
+             "what "
+             "an update or a deletion removes");
     else
         puts("no values that look like keys were found");
     return found ? STATUS_FAILED : STATUS_OK;

@@ -72,6 +72,10 @@ struct command {
     X(list)                                                                                        \
     X(get)                                                                                         \
     X(delete)                                                                                      \
+    X(history)                                                                                     \
+    X(undo)                                                                                        \
+    X(forget)                                                                                      \
+    X(review)                                                                                      \
     X(projects)                                                                                    \
     X(reembed)                                                                                     \
     X(import)                                                                                      \

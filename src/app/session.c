@@ -237,6 +237,16 @@ int session_call(struct session *s, struct fumi_arena *a, const char *method,
     return rc;
 }
 
+int session_ask(struct session *s, struct fumi_arena *a, const char *method,
+                struct fumi_json params, const struct fumi_val **result, struct fumi_err *e)
+{
+    struct fumi_json json = {{0}};
+    if (session_call(s, a, method, params, &json, e))
+        return -1;
+    *result = fumi_parse(a, json.text, e);
+    return *result ? 0 : -1;
+}
+
 struct fumi_server *session_registry(struct fumi_err *e)
 {
     struct fumi_server *s = fumi_server_new("fumi", FUMI_VERSION);
@@ -262,15 +272,13 @@ int session_once(struct invocation *i, const char *method, struct fumi_buf *para
 {
     struct session s = {.short_ids = i->short_ids};
     struct fumi_err e = {0};
-    struct fumi_json json = {{0}}, given = {fumi_buf_keep(params, i->a)};
+    struct fumi_json given = {fumi_buf_keep(params, i->a)};
+    const char *own = i->command->method; /* NULL, for fumi projects: names are taken as they are */
     int rc = session_open(&s, &i->common, &e) ||
-             session_put_project(&s, i->a, method, &given, &e) ||
-             session_call(&s, i->a, method, given, &json, &e);
+             (own && session_put_project(&s, i->a, method, &given, &e)) ||
+             session_ask(&s, i->a, method, given, result, &e);
     session_close(&s);
-    if (rc)
-        return command_report(&e);
-    *result = fumi_parse(i->a, json.text, &e);
-    return *result ? STATUS_OK : command_report(&e);
+    return rc ? command_report(&e) : STATUS_OK;
 }
 
 int session_by_id(struct invocation *i, const char *method, const struct fumi_val **result)

@@ -48,8 +48,9 @@ void session_warn(const struct session *s, const char *event, struct fumi_str te
  *
  * session_place: after session_config. session_tell_place: prints the warning of the place, and
  * one if notes are stored under its path instead of its project, as earlier versions did, and calls
- * session_follow_remote; with an open store. session_project: both. session_put_project: replaces
- * the projectId in the params of a method that requires one; they are an object. */
+ * session_follow_remote; with an open store. session_project: both. session_put_project: sets
+ * the projectId in the params, which are an object, of a method that requires one, and replaces it
+ * in those of a method that takes one. */
 int session_place(const struct session *s, struct fumi_arena *a, struct fumi_str given,
                   struct place *out, struct fumi_err *e);
 void session_tell_place(const struct session *s, const struct place *p);
@@ -76,6 +77,10 @@ struct fumi_str session_home(struct session *s, struct fumi_str *moved);
  * cannot be made or its response is an error. */
 int session_call(struct session *s, struct fumi_arena *a, const char *method,
                  struct fumi_json params, struct fumi_json *result, struct fumi_err *e);
+
+/* The same with a parsed result. */
+int session_ask(struct session *s, struct fumi_arena *a, const char *method,
+                struct fumi_json params, const struct fumi_val **result, struct fumi_err *e);
 
 /* A server that only describes the methods: they must not be called. Owned by the caller. Returns
  * NULL with *e set on failure. */

@@ -127,26 +127,26 @@ int session_project(const struct session *s, struct fumi_arena *a, struct fumi_s
     return 0;
 }
 
-/* Methods that are no tools, such as memory.project_delete, must be told which project is meant. */
-static bool requires_project(const char *method)
+static const struct fumi_field *project_param(const struct fumi_method *m)
 {
-    const struct fumi_method *m = memory_method(method);
-    const struct fumi_shape *s = m && m->flags & FUMI_TOOL ? m->params : NULL;
-    for (size_t i = 0; s && i < s->n && s->fields[i].flags & FUMI_REQUIRED; i++)
+    const struct fumi_shape *s = m ? m->params : NULL;
+    for (size_t i = 0; s && i < s->n; i++)
         if (strcmp(s->fields[i].name, "projectId") == 0)
-            return true;
-    return false;
+            return &s->fields[i];
+    return NULL;
 }
 
-/* Parses the params of a method. *given is NULL if the method does not require a projectId. */
-static int read_params(struct fumi_arena *a, const char *method, struct fumi_json params,
-                       const struct fumi_val **given, struct fumi_err *e)
+/* Methods that are no tools, such as memory.project_delete, must be told which project is meant. */
+static bool requires_project(const struct fumi_method *m)
 {
-    *given = NULL;
-    if (!requires_project(method))
-        return 0;
-    *given = fumi_parse(a, params.text.n ? params.text : FUMI_STR("{}"), e);
-    return *given ? 0 : -1;
+    const struct fumi_field *f = project_param(m);
+    return f && f->flags & FUMI_REQUIRED && m->flags & FUMI_TOOL;
+}
+
+static const struct fumi_val *read_params(struct fumi_arena *a, struct fumi_json params,
+                                          struct fumi_err *e)
+{
+    return fumi_parse(a, params.text.n ? params.text : FUMI_STR("{}"), e);
 }
 
 static void put_project(struct fumi_arena *a, const struct fumi_val *given, struct fumi_str project,
@@ -183,23 +183,29 @@ struct fumi_str session_home(struct session *s, struct fumi_str *moved)
 int session_put_project(const struct session *s, struct fumi_arena *a, const char *method,
                         struct fumi_json *params, struct fumi_err *e)
 {
-    const struct fumi_val *given;
+    const struct fumi_method *m = memory_method(method);
     struct fumi_str project;
-    if (read_params(a, method, *params, &given, e))
-        return -1;
-    if (!given)
+    if (!project_param(m))
         return 0;
-    if (session_project(s, a, fumi_text(a, fumi_get(given, "projectId")), &project, e))
+    const struct fumi_val *object = read_params(a, *params, e);
+    const struct fumi_val *given = fumi_get(object, "projectId");
+    if (!object)
         return -1;
-    put_project(a, given, project, params);
+    if (!given && !requires_project(m))
+        return 0;
+    if (session_project(s, a, fumi_text(a, given), &project, e))
+        return -1;
+    put_project(a, object, project, params);
     return 0;
 }
 
 int session_add_home(struct session *s, struct fumi_arena *a, const char *method,
                      struct fumi_json *params, struct fumi_err *e)
 {
-    const struct fumi_val *given;
-    if (read_params(a, method, *params, &given, e))
+    if (!requires_project(memory_method(method)))
+        return 0;
+    const struct fumi_val *given = read_params(a, *params, e);
+    if (!given)
         return -1;
     if (!fumi_is(given, FUMI_OBJECT) || fumi_get(given, "projectId"))
         return 0;

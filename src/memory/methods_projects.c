@@ -268,7 +268,7 @@ static enum fumi_ret project_delete(struct fumi_call *call, const void *params, 
 const struct fumi_method project_methods[] = {
     {"project_list", "Lists the projects.", NULL, &list_shape, project_list, READ_BY_PEOPLE},
     {"project_rename", "Gives a project another name.", &rename_shape, &moved_shape, project_rename,
-     CHANGE},
+     WRITE_BY_PEOPLE},
     {"project_merge",
      "Moves the notes, groups and globals of a project to another one. Where both have a group or "
      "a global with the same key, that of the other one stays.",
