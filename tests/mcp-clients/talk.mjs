@@ -142,4 +142,5 @@ const stops = [
   ["memory_stats", () => ({})],
   ["memory_reembed", () => ({})],
   ["memory_delete", (known) => ({ id: note(known) })],
+  ["memory_undo", (known) => ({ change: known.memory_delete.change })],
 ];
