@@ -70,7 +70,7 @@ async function changing(provider) {
         await control(port, 'no-dimensions');
         for (const dim of [9, 1, 9000, 70000]) {
             await control(port, `dim/${dim}`);
-            const added = await run(dir, ['add', '-p', 'p', '-f', 'json', text], env), note = JSON.parse(added.out || '{}');
+            const added = await run(dir, ['add', '-p', 'p', '-f', 'json', '--allow-duplicate', text], env), note = JSON.parse(added.out || '{}');
             check(`${name} ${dim}: added`, added.status === 0 && note.embedding === 'pending' && note.warning, added);
             server = await everyCommand(`${name} ${dim}`, dir, env, note.id, text);
             check(`${name} ${dim}: ends well`, await server.stop() === 0);
