@@ -67,3 +67,24 @@ struct fumi_str fumi_base64_read(struct fumi_arena *a, struct fumi_str text)
     }
     return (struct fumi_str){bytes, n};
 }
+
+size_t fumi_base64url_get(char *to, size_t most, struct fumi_str text)
+{
+    uint32_t v = 0;
+    unsigned bits = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        const char *at = text.p[i] ? strchr(fumi_base64url_digits, text.p[i]) : NULL;
+        if (!at)
+            return 0;
+        v = (v << 6 | (uint32_t)(at - fumi_base64url_digits)) & 0xFFFF;
+        bits += 6;
+        if (bits < 8)
+            continue;
+        bits -= 8;
+        if (n == most)
+            return 0;
+        to[n++] = (char)(v >> bits);
+    }
+    return bits < 6 && !(v & ((1u << bits) - 1)) ? n : 0;
+}

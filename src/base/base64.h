@@ -18,4 +18,8 @@ char *fumi_base64_put(char *to, struct fumi_str bytes, const char digits[65]);
  * fumi_base64 writes. */
 struct fumi_str fumi_base64_read(struct fumi_arena *a, struct fumi_str text);
 
+/* Decodes base64url without padding. Returns the number of bytes written to `to`; 0 if the text is
+ * empty or invalid, or if it stands for more than `most` bytes. */
+size_t fumi_base64url_get(char *to, size_t most, struct fumi_str text);
+
 #endif

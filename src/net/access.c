@@ -5,6 +5,7 @@
 #include "net/access.h"
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "net/access_user.h"
@@ -131,6 +132,7 @@ static bool is_own_origin(const struct access *a, struct fumi_str origin)
 /* The header fields that matter for access. */
 struct request_fields {
     struct fumi_str origin, token, preflight;
+    struct fumi_str encoded; /* the token, if it came as a subprotocol */
     const char *origin_fault, *token_fault;
     bool relayed;   /* the request came through a relay, on behalf of an unknown client */
     bool foreign;   /* sent by a page of another site, or of another port of the same site */
@@ -216,6 +218,22 @@ static void take_authorization(struct request_fields *f, struct fumi_str value)
     take_token(f, (struct fumi_str){p, (size_t)(end - p)});
 }
 
+/* Pages cannot set Authorization in an upgrade, so their token is one of the subprotocols that they
+ * offer, in base64url, because not every character is allowed in a subprotocol. */
+static void take_protocols(struct request_fields *f, struct fumi_str value)
+{
+    const struct fumi_str prefix = FUMI_STR(ACCESS_SUBPROTOCOL);
+    const char *p = value.p, *end = value.p + value.n;
+    while (p < end) {
+        size_t n = 0;
+        while (p + n < end && !memchr(", \t", p[n], 3))
+            n++;
+        if (fumi_starts((struct fumi_str){p, n}, prefix))
+            f->encoded = (struct fumi_str){p + prefix.n, n - prefix.n};
+        p += n + (p + n < end);
+    }
+}
+
 static const struct {
     struct fumi_str name;
     void (*take)(struct request_fields *f, struct fumi_str value);
@@ -226,6 +244,7 @@ static const struct {
     {FUMI_STR("authorization"), take_authorization},
     {FUMI_STR("sec-fetch-site"), take_site},
     {FUMI_STR("sec-fetch-mode"), take_mode},
+    {FUMI_STR("sec-websocket-protocol"), take_protocols},
     {FUMI_STR("access-control-request-method"), take_preflight},
     {FUMI_STR("x-claude-code-ide-authorization"), take_token},
 };
@@ -369,7 +388,11 @@ struct access_verdict access_check(struct access *a, struct access_client *clien
     const char *fault = host_fault(a, client, h->host);
     if (fault)
         return refuse(403, fault);
+    char token[DISCOVERY_TOKEN_MAX];
     struct request_fields f = read_fields(h);
+    if (f.encoded.p)
+        take_token(&f,
+                   (struct fumi_str){token, fumi_base64url_get(token, sizeof(token), f.encoded)});
     fault = origin_fault(a, &f);
     if (!fault)
         fault = site_fault(a, h, &f);

@@ -28,6 +28,9 @@ void access_client_init(struct access_client *client, int fd);
  * another machine, or if the lookup failed; a later call tries again. */
 enum access_user access_client_identify(struct access_client *client);
 
+/* Begins the subprotocol that carries a token, followed by the token as base64url. */
+#define ACCESS_SUBPROTOCOL "base64url.bearer."
+
 struct access; /* its functions may be called from any thread, except as noted */
 
 /* Copies the settings that it needs. token.p NULL: no token is configured, so no token of a client

@@ -45,6 +45,12 @@ enum wait {
     WAIT_KINDS
 };
 
+/* The response of a route, without its body. policy, cache: as fumi_reply_policy sets them. */
+struct page {
+    struct fumi_page head;
+    const char *policy, *cache;
+};
+
 struct proto {
     const char *name;
     bool pushes; /* notifications and requests can be sent to the peer outside of a call */
@@ -56,7 +62,7 @@ struct proto {
     void (*notify)(struct conn *c, struct fumi_buf *text);
     void (*drain)(struct conn *c); /* the server shuts down; may be called more than once */
     /* The rest may be NULL. */
-    void (*page)(struct conn *c, const struct fumi_page *page, struct fumi_buf *body);
+    void (*page)(struct conn *c, const struct page *page, struct fumi_buf *body);
     bool (*busy)(struct conn *c);          /* a request is under way: start no other */
     bool (*eof_is_hangup)(struct conn *c); /* at the end of input: close, cancel the calls */
     enum wait (*waits)(struct conn *c);    /* what it waits for once all output is sent */

@@ -80,7 +80,7 @@ struct fumi_route {
     unsigned methods;  /* FUMI_GET, FUMI_POST, FUMI_DELETE */
     const char *allow; /* value of the Allow header: "GET, POST, OPTIONS" */
     bool upgrades;     /* accepts WebSocket upgrades */
-    bool open;         /* needs no token */
+    bool open;         /* needs no token, except for upgrades */
     /* Called on the thread of the connection after the body was received. All arguments except
      * `reply` are borrowed until it returns. fumi_reply_end must be called once, during `run` or
      * later. NULL: the body is a JSON-RPC message, as at /rpc. */
@@ -95,6 +95,11 @@ struct fumi_route {
  * stream with the body as the last event, if the body is not empty; `page` is then ignored. */
 void fumi_reply_event(struct fumi_reply *r, struct fumi_buf *text);
 void fumi_reply_end(struct fumi_reply *r, const struct fumi_page *page, struct fumi_buf *body);
+
+/* Replaces two header fields of the response that fumi_reply_end sends, for a page that a browser
+ * shows: Content-Security-Policy, which allows nothing, and Cache-Control, which is no-store. The
+ * values are static; NULL keeps the field. */
+void fumi_reply_policy(struct fumi_reply *r, const char *policy, const char *cache);
 
 /* Call it only during `run`. The end of the client's input then counts as a hang-up: the connection
  * is closed and its calls are cancelled. `over` (may be NULL) is called once on the thread of the

@@ -41,13 +41,19 @@ static __attribute__((cold)) int deny_with(struct conn *c, int status, const cha
     return -1;
 }
 
+/* Whether the request needs no token. An upgrade always needs one: its messages are calls. */
+static bool is_open(const struct http_head *h, const struct route *route)
+{
+    return route && route->open && !(route->upgrades && http_has_token(h->upgrade, "websocket"));
+}
+
 static int check_access(struct conn *c, const struct http_head *h, const struct route *route)
 {
     struct http *t = &c->as.http;
     struct access_verdict v = access_check(c->io->shared->access, &c->client, h);
     if (v.origin.p)
         fumi_buf_add(&t->origin, v.origin.p, v.origin.n);
-    if (v.status == 0 || (v.status == 401 && route && route->open))
+    if (v.status == 0 || (v.status == 401 && is_open(h, route)))
         return 0;
     if (v.status != 401)
         return deny(c, v.status, v.reason);

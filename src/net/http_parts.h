@@ -60,7 +60,7 @@ void http_page(struct conn *c, int status, const char *type, struct fumi_str bod
  * http_answer_call or http_answer_page. */
 void http_run_rpc(struct conn *c, struct fumi_str body);
 void http_run_host(struct conn *c, struct fumi_str body);
-void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_buf *body);
+void http_answer_page(struct conn *c, const struct page *page, struct fumi_buf *body);
 
 /* Answers the upgrade and changes the protocol of the connection to WebSocket. Returns -1 with *out
  * set if the request is not a valid upgrade. `lines`: additional header lines of the response. */

@@ -5,14 +5,19 @@
 
 #include <time.h>
 
+#define FRAME_OPTIONS "DENY"
+#define REFERRER      "no-referrer"
+#define POLICY        "default-src 'none'; frame-ancestors 'none'"
+#define RESOURCES     "same-origin"
+#define CACHE         "no-store"
+
 /* Header fields that only browsers evaluate. Browsers send Origin with every POST. The response to
  * a call without Origin omits these fields, because they would be most of its bytes. */
-static const char for_browsers[] =
-    "X-Frame-Options: DENY\r\n"
-    "Referrer-Policy: no-referrer\r\n"
-    "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"
-    "Cross-Origin-Resource-Policy: same-origin\r\n"
-    "Cache-Control: no-store\r\n";
+static const char for_browsers[] = "X-Frame-Options: " FRAME_OPTIONS "\r\n"
+                                   "Referrer-Policy: " REFERRER "\r\n"
+                                   "Content-Security-Policy: " POLICY "\r\n"
+                                   "Cross-Origin-Resource-Policy: " RESOURCES "\r\n"
+                                   "Cache-Control: " CACHE "\r\n";
 
 static const char json_begin[] = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
 
@@ -92,11 +97,12 @@ static void finish(struct conn *c, int status, size_t bytes)
         conn_end(c);
 }
 
-enum { FIELDS = 8 };
+enum { FIELDS = 12 };
 
 struct fields {
     struct http_field row[FIELDS];
     size_t n;
+    bool own; /* the rows include those for browsers, with other values */
 };
 
 static void add(struct fields *f, const char *name, struct fumi_str value)
@@ -133,7 +139,7 @@ static void put_head(struct conn *c, int status, struct fields *f, enum http_fra
     add_origin(f, t);
     a.n = f->n;
     a.lines = http_common(c->io);
-    if (is_compact(t, status))
+    if (f->own || is_compact(t, status))
         a.lines.n = c->io->brief_n;
     http_put_response_head(conn_out(c), &a);
 }
@@ -278,8 +284,23 @@ static void end_stream(struct conn *c, struct fumi_buf *text)
     finish(c, 200, t->length);
 }
 
-void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_buf *body)
+/* Adds the fields for browsers with the values of the page. */
+static void add_policy(struct fields *f, const struct page *page)
 {
+    f->own = page->policy || page->cache;
+    if (!f->own)
+        return;
+    add(f, "X-Frame-Options", FUMI_STR(FRAME_OPTIONS));
+    add(f, "Referrer-Policy", FUMI_STR(REFERRER));
+    add(f, "Content-Security-Policy", fumi_str(page->policy ? page->policy : POLICY));
+    add(f, "Cross-Origin-Resource-Policy", FUMI_STR(RESOURCES));
+    add(f, "Cache-Control", fumi_str(page->cache ? page->cache : CACHE));
+}
+
+void http_answer_page(struct conn *c, const struct page *page, struct fumi_buf *body)
+{
+    const struct fumi_page *head = &page->head;
+    bool bare = head->status == 204 || head->status == 304;
     struct fields f = {0};
     if (c->as.http.phase == STREAMS) {
         end_stream(c, body);
@@ -287,13 +308,14 @@ void http_answer_page(struct conn *c, const struct fumi_page *page, struct fumi_
     }
     end_after_last(c);
     if (body->n)
-        add(&f, "Content-Type", fumi_str(page->type));
-    if (page->field)
-        add(&f, page->field, fumi_str(page->value));
-    put_head(c, page->status, &f, page->status == 204 ? HTTP_NO_BODY : HTTP_LENGTH, body->n);
+        add(&f, "Content-Type", fumi_str(head->type));
+    if (head->field)
+        add(&f, head->field, fumi_str(head->value));
+    add_policy(&f, page);
+    put_head(c, head->status, &f, bare ? HTTP_NO_BODY : HTTP_LENGTH, body->n);
     if (!c->as.http.only_head)
         fumi_buf_add(conn_out(c), body->p, body->n);
-    finish(c, page->status, body->n);
+    finish(c, head->status, body->n);
 }
 
 static bool is_usual(const struct conn *c)

@@ -14,7 +14,7 @@ struct message {
     int code;
     bool routed;  /* a route of the host program answers it, with `page` */
     bool watched; /* fumi_reply_watch: the end of input means that the client left */
-    struct fumi_page page;
+    struct page page;
     void (*on_end)(void *arg, bool left); /* of fumi_reply_watch; NULL: none, or already called */
     void *on_end_arg;
     bool counted;       /* in server_shared.open */
@@ -112,7 +112,7 @@ static void end_message(struct message *m)
 static void put_page(struct message *m, struct fumi_buf *body)
 {
     struct conn *c = m->conn;
-    struct fumi_page page = m->page;
+    struct page page = m->page;
     end_message(m);
     if (!conn_closed(c))
         c->proto->page(c, &page, body);
@@ -384,6 +384,7 @@ void conn_route(struct conn *c, const struct fumi_route *r, const struct fumi_ht
 {
     struct message *m = message_new(c, body.n);
     m->routed = true;
+    m->page = (struct page){.policy = NULL};
     *reply = m;
     r->run(r->self, request, body, (struct fumi_reply *)m);
     count_open(m);
@@ -397,8 +398,15 @@ void fumi_reply_event(struct fumi_reply *r, struct fumi_buf *text)
 void fumi_reply_end(struct fumi_reply *r, const struct fumi_page *page, struct fumi_buf *body)
 {
     struct message *m = (struct message *)r;
-    m->page = *page;
+    m->page.head = *page;
     on_reply(m, body, 0);
+}
+
+void fumi_reply_policy(struct fumi_reply *r, const char *policy, const char *cache)
+{
+    struct message *m = (struct message *)r;
+    m->page.policy = policy;
+    m->page.cache = cache;
 }
 
 void fumi_reply_watch(struct fumi_reply *r, void (*over)(void *arg, bool left), void *arg)

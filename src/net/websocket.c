@@ -117,13 +117,15 @@ static int refuse(struct fumi_refusal *out, int status, const char *reason)
     return -1;
 }
 
-/* Selects the first subprotocol that the client offers: the messages do not depend on it. */
+/* Selects the first subprotocol that the client offers: the messages do not depend on it. One that
+ * carries the token is never selected, because the response would repeat it. */
 static struct fumi_str first_of(struct fumi_str list)
 {
     size_t n = 0;
     while (n < list.n && list.p[n] != ',' && list.p[n] != ' ' && list.p[n] != '\t')
         n++;
-    return (struct fumi_str){list.p, n};
+    bool secret = fumi_starts((struct fumi_str){list.p, n}, FUMI_STR(ACCESS_SUBPROTOCOL));
+    return (struct fumi_str){list.p, secret ? 0 : n};
 }
 
 static int check(const struct http_head *h, char accept[WS_ACCEPT], struct fumi_refusal *out)

@@ -48,3 +48,28 @@ TEST(invalid_base64_is_refused)
             TEST_FAIL("accepted: %s", wrong[i]);
     fumi_arena_done(&a);
 }
+
+static struct fumi_str url_bytes(const char *text, char *to, size_t most)
+{
+    return (struct fumi_str){to, fumi_base64url_get(to, most, fumi_str(text))};
+}
+
+TEST(base64url_without_padding_is_read)
+{
+    char to[6];
+    CHECK_STR(url_bytes("Zg", to, 6), "f");
+    CHECK_STR(url_bytes("Zm8", to, 6), "fo");
+    CHECK_STR(url_bytes("Zm9v", to, 6), "foo");
+    CHECK_STR(url_bytes("Zm9vYmFy", to, 6), "foobar");
+    CHECK_STR(url_bytes("--__", to, 6), "\xfb\xef\xff");
+}
+
+TEST(invalid_or_long_base64url_is_refused)
+{
+    static const char *const wrong[] = {"",   "Z",    "Zg==",  "Zm9",
+                                        "Zh", "Zm+v", "Zm9vY", "Zm9vYmFyZg"};
+    char to[6];
+    for (size_t i = 0; i < FUMI_COUNT(wrong); i++)
+        if (url_bytes(wrong[i], to, sizeof(to)).n)
+            TEST_FAIL("accepted: %s", wrong[i]);
+}

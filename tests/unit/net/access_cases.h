@@ -3,12 +3,15 @@
 #ifndef FUMI_ACCESS_CASES_H
 #define FUMI_ACCESS_CASES_H
 
-#define RIGHT "0123456789abcdefghijklmnopqrstuv-_~+/=42"
-#define WRONG "0123456789abcdefghijklmnopqrstuv-_~+/=43"
-#define LOCAL "Host: 127.0.0.1:8765\r\n"
-#define POST  "POST /rpc HTTP/1.1\r\n"
-#define ALLOW "OPTIONS /rpc HTTP/1.1\r\n"
-#define WANTS "Access-Control-Request-Method: POST\r\n"
+#define RIGHT   "0123456789abcdefghijklmnopqrstuv-_~+/=42"
+#define WRONG   "0123456789abcdefghijklmnopqrstuv-_~+/=43"
+#define SOCKET  "GET /ws HTTP/1.1\r\n"
+#define BEARER  "base64url.bearer."
+#define ENCODED "MDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnN0dXYtX34rLz00Mg" /* RIGHT in base64url */
+#define LOCAL   "Host: 127.0.0.1:8765\r\n"
+#define POST    "POST /rpc HTTP/1.1\r\n"
+#define ALLOW   "OPTIONS /rpc HTTP/1.1\r\n"
+#define WANTS   "Access-Control-Request-Method: POST\r\n"
 
 /* The settings of a row. */
 enum {
@@ -249,6 +252,22 @@ static const struct access_case {
     {SAME, OWN, POST LOCAL "Authorization: Bearer " WRONG "\r\nAuthorization: Bearer " RIGHT "\r\n",
      DIFFERENT},
     /* two different tokens */
+    {SAME, OTHER, SOCKET LOCAL "Sec-WebSocket-Protocol: fumi, " BEARER ENCODED "\r\n",
+     ACCEPTED}, /* allowed: the token as a subprotocol, which pages can set */
+    {SAME, OTHER, SOCKET LOCAL "Sec-WebSocket-Protocol: " BEARER ENCODED ",fumi\r\n", ACCEPTED},
+    {SAME, OTHER, SOCKET LOCAL "Sec-WebSocket-Protocol: fumi\r\n", NEEDED}, /* required */
+    {SAME, OTHER, SOCKET LOCAL "Sec-WebSocket-Protocol: fumi, " BEARER "MDEyMzQ1Njc4OWFiY2RlZg\r\n",
+     NOT_IT}, /* wrong: another token */
+    {SAME, OWN, SOCKET LOCAL "Sec-WebSocket-Protocol: fumi, " BEARER "\r\n",
+     MALFORMED}, /* malformed: empty */
+    {SAME, OTHER, SOCKET LOCAL "Sec-WebSocket-Protocol: fumi, " BEARER ENCODED "=\r\n",
+     MALFORMED}, /* malformed: padding */
+    {SAME, OTHER, SOCKET LOCAL "Sec-WebSocket-Protocol: fumi, x" BEARER ENCODED "\r\n",
+     NEEDED}, /* required: another subprotocol */
+    {SAME, OWN,
+     SOCKET LOCAL "Authorization: Bearer " WRONG "\r\nSec-WebSocket-Protocol: " BEARER ENCODED
+                  "\r\n",
+     DIFFERENT}, /* two different tokens */
     {SAME, OTHER, "POST /rpc?token=" RIGHT "&access_token=" RIGHT " HTTP/1.1\r\n" LOCAL, NEEDED},
     /* a token is required: not accepted in the URL */
     {SAME, OTHER, POST LOCAL "Cookie: token=" RIGHT "\r\n", NEEDED}, /* a token is required */
