@@ -138,6 +138,7 @@ static void greet(const struct session *s, const struct fumi_settings *set)
 }
 
 struct serve_context {
+    struct memory *memory;
     struct agent *agent;
     struct agent_home home; /* if stdio is served */
     bool stdio;
@@ -150,6 +151,7 @@ static int set_up(struct session *s, const struct serve_flags *f, struct serve_c
                   struct fumi_err *e)
 {
     struct fumi_processor p;
+    u->memory = s->memory;
     u->agent = agent_new(s->server, s->memory, (enum agent_set)f->tools, FUMI_VERSION,
                          u->stdio ? &u->home : NULL, e);
     if (!u->agent)
@@ -201,6 +203,14 @@ static void find_home(struct session *s, const struct fumi_settings *set, struct
     }
 }
 
+/* Ends the calls that wait for events. */
+static void end_waiting(void *arg, bool now)
+{
+    struct serve_context *u = arg;
+    fumi_mcp_end(agent_mcp(u->agent), now);
+    memory_end_watches(u->memory);
+}
+
 static int run(struct session *s, const struct serve_flags *f, const struct fumi_settings *set,
                struct serve_context *u, struct fumi_err *e)
 {
@@ -213,8 +223,8 @@ static int run(struct session *s, const struct serve_flags *f, const struct fumi
         .set = *set,
         .routes = &route,
         .routes_n = 1,
-        .ending = fumi_mcp_end,
-        .ending_arg = agent_mcp(u->agent),
+        .ending = end_waiting,
+        .ending_arg = u,
         .log = &s->log,
         .metrics = u->metrics,
         .listening = print_address,

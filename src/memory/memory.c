@@ -150,6 +150,8 @@ static struct memory *new_memory(const struct memory_options *o)
     pthread_condattr_destroy(&attr);
     fumi_uuid(m->worker.lease);
     m->worker.whole = true;
+    watch_init(&m->watch);
+    m->opened = fumi_now();
     return m;
 }
 
@@ -182,6 +184,7 @@ void memory_close(struct memory *m)
     if (!m)
         return;
     worker_stop(m);
+    watch_done(&m->watch);
     space_put(m->serving);
     space_put(m->now);
     if (m->view && m->view != m->store)

@@ -145,6 +145,9 @@ struct embedding_progress {
 };
 int memory_progress(struct memory *m, struct fumi_arena *a, struct embedding_progress *out,
                     struct fumi_err *e);
+/* Finishes the open calls of memory.watch; later ones end at once. To be called when a server ends.
+ */
+void memory_end_watches(struct memory *m);
 /* Wakes the background thread, which then searches for notes that lack vectors. */
 void memory_wake(struct memory *m);
 

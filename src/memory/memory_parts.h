@@ -57,6 +57,19 @@ struct uses {
     size_t n, cap;
 };
 
+/* The open calls of memory.watch (methods_watch.c). */
+struct watch {
+    pthread_mutex_t lock; /* guards all members; held while notifying, never during I/O */
+    pthread_cond_t wake;
+    pthread_t thread;
+    struct watcher *all;
+    bool started, stop;
+    bool began; /* a call began since the last check */
+    bool ended; /* no further calls: the server ends */
+};
+void watch_init(struct watch *w);
+void watch_done(struct watch *w); /* no call may be open */
+
 struct memory {
     struct store *store; /* the whole store, for the background thread and the spaces */
     struct store *view;  /* limited to the scope, for callers; the same if there is no scope */
@@ -73,6 +86,8 @@ struct memory {
     struct worker worker;
     struct owed owed;
     struct uses uses;
+    struct watch watch;
+    int64_t opened; /* when, as fumi_now */
 };
 
 /* Returns NULL with *e set on failure. The caller owns the reference. */

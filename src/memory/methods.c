@@ -227,11 +227,12 @@ static const struct {
     const struct fumi_method *methods;
     const size_t *n;
 } tables[] = {
-    {note_methods, &note_methods_n},       {search_methods, &search_methods_n},
-    {setting_methods, &setting_methods_n}, {global_methods, &global_methods_n},
-    {group_methods, &group_methods_n},     {recent_methods, &recent_methods_n},
-    {history_methods, &history_methods_n}, {forget_methods, &forget_methods_n},
-    {review_methods, &review_methods_n},   {project_methods, &project_methods_n},
+    {note_methods, &note_methods_n},         {search_methods, &search_methods_n},
+    {setting_methods, &setting_methods_n},   {global_methods, &global_methods_n},
+    {group_methods, &group_methods_n},       {recent_methods, &recent_methods_n},
+    {history_methods, &history_methods_n},   {forget_methods, &forget_methods_n},
+    {review_methods, &review_methods_n},     {project_methods, &project_methods_n},
+    {overview_methods, &overview_methods_n}, {watch_methods, &watch_methods_n},
 };
 
 const struct fumi_method *memory_method(const char *name)

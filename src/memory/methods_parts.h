@@ -7,18 +7,18 @@
 
 extern const struct fumi_method note_methods[], group_methods[], global_methods[],
     setting_methods[], search_methods[], recent_methods[], history_methods[], forget_methods[],
-    review_methods[], project_methods[];
+    review_methods[], project_methods[], overview_methods[], watch_methods[];
 extern const size_t note_methods_n, group_methods_n, global_methods_n, setting_methods_n,
     search_methods_n, recent_methods_n, history_methods_n, forget_methods_n, review_methods_n,
-    project_methods_n;
+    project_methods_n, overview_methods_n, watch_methods_n;
 
-/* The flags of methods. QUICK: does not use the store. READ: reads the store. WRITE: changes data.
- */
+/* The flags of methods. QUICK: does not use the store. READ: reads the store. ..._BY_PEOPLE: the
+ * same, but not offered to agents. WRITE: changes data. */
 enum {
     QUICK = FUMI_TOOL | FUMI_DETAILED_ERRORS | FUMI_READ_ONLY,
     READ = QUICK | FUMI_BLOCKING,
     WRITE = FUMI_TOOL | FUMI_DETAILED_ERRORS | FUMI_BLOCKING,
-    READ_BY_PEOPLE = READ & ~FUMI_TOOL, /* not offered to agents */
+    READ_BY_PEOPLE = READ & ~FUMI_TOOL,
     WRITE_BY_PEOPLE = WRITE & ~FUMI_TOOL,
 };
 

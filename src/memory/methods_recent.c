@@ -9,6 +9,7 @@ struct recent_params {
     int64_t limit, max_tokens;
     struct fumi_strs tags;
     bool superseded;
+    struct fumi_time since, until;
 };
 
 static const char *check_cursor(struct fumi_str s);
@@ -25,6 +26,10 @@ static const struct fumi_field recent_fields[] = {
                .flags = FUMI_NULLABLE, .check = check_cursor),
     MAX_TOKENS_FIELD(struct recent_params),
     SUPERSEDED_FIELD(struct recent_params),
+    FUMI_FIELD(struct recent_params, since, "since", "Created at or after.",
+               .flags = FUMI_NULLABLE | FUMI_DETAIL),
+    FUMI_FIELD(struct recent_params, until, "until", "Created before.",
+               .flags = FUMI_NULLABLE | FUMI_DETAIL),
 };
 static const struct fumi_shape recent_shape = FUMI_SHAPE(struct recent_params, recent_fields);
 
@@ -154,8 +159,8 @@ static int begin(struct recent_rows *r, struct filter *f, struct fumi_err *e)
     struct filtered counts;
     *f = (struct filter){.group = p->group,
                          .tags = p->tags,
-                         .since = INT64_MIN,
-                         .until = INT64_MAX,
+                         .since = p->since.set ? p->since.ms : INT64_MIN,
+                         .until = p->until.set ? p->until.ms : INT64_MAX,
                          .superseded = p->superseded};
     if (project_canonical(call->arena, p->project, &f->project, e) ||
         store_count_notes(memory_store(call->self), f, &counts, e))

@@ -311,6 +311,23 @@ static int scoped_count_notes(struct store *base, const struct filter *f, struct
     return narrow(s, &f, &own, e) ? -1 : store_count_notes(s->in, f, out, e);
 }
 
+static int scoped_count_days(struct store *base, struct fumi_arena *a, const struct filter *f,
+                             int64_t offset, struct days *out, struct fumi_err *e)
+{
+    const struct scoped *s = scoped_of(base);
+    struct filter own;
+    return narrow(s, &f, &own, e) ? -1 : store_count_days(s->in, a, f, offset, out, e);
+}
+
+static int scoped_sample_vectors(struct store *base, const struct loading *to,
+                                 const struct filter *f, struct fumi_str space, size_t limit,
+                                 struct sample *out, struct fumi_err *e)
+{
+    const struct scoped *s = scoped_of(base);
+    struct filter own;
+    return narrow(s, &f, &own, e) ? -1 : store_sample_vectors(s->in, to, f, space, limit, out, e);
+}
+
 static int scoped_add_group(struct store *base, const struct group *g, const struct author *by,
                             struct fumi_err *e)
 {

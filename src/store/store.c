@@ -104,6 +104,19 @@ int store_count_notes(struct store *s, const struct filter *f, struct filtered *
     return s->ops->count_notes(s, f, out, e);
 }
 
+int store_count_days(struct store *s, struct fumi_arena *a, const struct filter *f, int64_t offset,
+                     struct days *out, struct fumi_err *e)
+{
+    return s->ops->count_days(s, a, f, offset, out, e);
+}
+
+int store_sample_vectors(struct store *s, const struct loading *to, const struct filter *f,
+                         struct fumi_str space, size_t limit, struct sample *out,
+                         struct fumi_err *e)
+{
+    return s->ops->sample_vectors(s, to, f, space, limit, out, e);
+}
+
 int store_add_group(struct store *s, const struct group *g, const struct author *by,
                     struct fumi_err *e)
 {

@@ -91,6 +91,17 @@ int store_neighbours(struct store *s, struct fumi_arena *a, const int64_t *seqs,
 int store_count_notes(struct store *s, const struct filter *f, struct filtered *out,
                       struct fumi_err *e);
 
+/* Overviews.
+ * count_days: the days with notes that pass the filter; a day begins `offset` milliseconds before
+ * midnight UTC.
+ * sample_vectors: the notes that pass the filter and have a vector in the space, in the order of
+ * their numbers. If more than `limit` pass, `limit` of them are chosen, evenly spaced. */
+int store_count_days(struct store *s, struct fumi_arena *a, const struct filter *f, int64_t offset,
+                     struct days *out, struct fumi_err *e);
+int store_sample_vectors(struct store *s, const struct loading *to, const struct filter *f,
+                         struct fumi_str space, size_t limit, struct sample *out,
+                         struct fumi_err *e);
+
 /* Groups and globals. by: may be NULL.
  * add_group: ERR_CONFLICT if the project has a group with that key.
  * update_group sets the title and the description where they are not null.

@@ -25,6 +25,8 @@
     OP(match_keywords)                                                                             \
     OP(neighbours)                                                                                 \
     OP(count_notes)                                                                                \
+    OP(count_days)                                                                                 \
+    OP(sample_vectors)                                                                             \
     OP(add_group)                                                                                  \
     OP(get_group)                                                                                  \
     OP(update_group)                                                                               \

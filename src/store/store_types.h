@@ -128,6 +128,27 @@ struct names {
     size_t n;
 };
 
+/* Days that have notes, in ascending order. */
+struct day {
+    int64_t number; /* days since 1970-01-01 */
+    int64_t notes;
+};
+
+struct days {
+    struct day *items;
+    size_t n;
+};
+
+/* Notes with the vectors of their first passages: x[i * dim] is the first number of the vector of
+ * notes.items[i]. */
+struct sample {
+    struct notes notes;
+    float *x;
+    size_t dim;
+    int64_t total;   /* notes that pass the filter */
+    int64_t without; /* of the chosen notes, those that have no vector and are omitted */
+};
+
 /* Ids that begin with a text. */
 enum id_kind { ID_OF_NOTE = 1, ID_OF_GROUP = 2, ID_OF_GLOBAL = 4 };
 

@@ -229,6 +229,8 @@ static void check_rows_of(const struct fumi_method *m, struct fumi_str name)
         return;
     }
     const char *bare = m->name;
+    if (m->flags & FUMI_SUBSCRIPTION) /* memory.watch sends a number: tests/page */
+        return;
     if (!has_row(bare, FINE) && !has_row(bare, POLICY))
         TEST_FAIL("%s has no row", bare);
     if (has_param(m, "projectId") && !has_row(bare, OTHER))
