@@ -3,6 +3,7 @@
 #include "app/session.h"
 #include "mcp/mcp_http.h"
 #include "net/serve.h"
+#include "page/page.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -71,14 +72,6 @@ static void give_back_memory(void)
     mallopt(M_MMAP_THRESHOLD, LARGE);
 }
 
-/* With a JSON log, the address is in the log (serve.listening). */
-static void print_address(void *arg, struct fumi_str address)
-{
-    const struct session *s = arg;
-    if (!s->log.json)
-        fprintf(stderr, "listening on %.*s\n", FUMI_ARG(address));
-}
-
 static void listen_on(struct fumi_settings *set, struct fumi_arena *a, struct fumi_str address)
 {
     struct fumi_str *all = fumi_alloc(a, (set->listen.n + 1) * sizeof(*all));
@@ -138,19 +131,31 @@ static void greet(const struct session *s, const struct fumi_settings *set)
 }
 
 struct serve_context {
+    const struct session *session;
     struct memory *memory;
     struct agent *agent;
     struct agent_home home; /* if stdio is served */
     bool stdio;
     struct fumi_time_limit limit;
     struct fumi_metrics *metrics;
+    struct fumi_route *routes;
+    size_t routes_n;
 };
+
+/* With a JSON log, the address is in the log (serve.listening). */
+static void print_address(void *arg, struct fumi_str address)
+{
+    struct serve_context *u = arg;
+    if (!u->session->log.json)
+        fprintf(stderr, "listening on %.*s\n", FUMI_ARG(address));
+}
 
 /* Adds MCP and the processors to the server. */
 static int set_up(struct session *s, const struct serve_flags *f, struct serve_context *u,
                   struct fumi_err *e)
 {
     struct fumi_processor p;
+    u->session = s;
     u->memory = s->memory;
     u->agent = agent_new(s->server, s->memory, (enum agent_set)f->tools, FUMI_VERSION,
                          u->stdio ? &u->home : NULL, e);
@@ -203,6 +208,14 @@ static void find_home(struct session *s, const struct fumi_settings *set, struct
     }
 }
 
+/* The routes of MCP and of the page. */
+static void set_routes(struct serve_context *u)
+{
+    u->routes = page_routes(&u->routes_n);
+    u->routes = fumi_resize(u->routes, (u->routes_n + 1) * sizeof(*u->routes));
+    u->routes[u->routes_n++] = fumi_mcp_route(agent_mcp(u->agent));
+}
+
 /* Ends the calls that wait for events. */
 static void end_waiting(void *arg, bool now)
 {
@@ -218,17 +231,17 @@ static int run(struct session *s, const struct serve_flags *f, const struct fumi
     if (set_up(s, f, u, e) || memory_start(s->memory, e))
         return -1;
     fumi_server_limits(s->server, (struct fumi_limits){.message = (size_t)f->message_limit});
-    const struct fumi_route route = fumi_mcp_route(agent_mcp(u->agent));
+    set_routes(u);
     const struct fumi_serve_options o = {
         .set = *set,
-        .routes = &route,
-        .routes_n = 1,
+        .routes = u->routes,
+        .routes_n = u->routes_n,
         .ending = end_waiting,
         .ending_arg = u,
         .log = &s->log,
         .metrics = u->metrics,
         .listening = print_address,
-        .arg = s,
+        .arg = u,
     };
     return fumi_serve(s->server, &o, e);
 }
@@ -242,6 +255,7 @@ static int finish(struct session *s, struct serve_context *u, int rc, const stru
     agent_free(u->agent);
     session_close(s);
     fumi_metrics_free(u->metrics);
+    fumi_resize(u->routes, 0);
     return status == STATUS_OK || status == STATUS_NEWER ? status : STATUS_FAILED;
 }
 
@@ -285,8 +299,9 @@ const struct command command_serve = {
     .usage = "",
     .help = "Serves the memory over stdio or HTTP.",
     .more = "On stdio, each request and each response is one line; fumi exits at the end "
-            "of standard input. On http, clients post requests to /rpc or connect with "
-            "WebSocket to /ws. MCP is available on stdio, at /mcp and at /ws. --listen "
+            "of standard input. On http, the page is at /, and clients post requests to "
+            "/rpc or connect with WebSocket to /ws. MCP is available on stdio, at /mcp and at /ws. "
+            "--listen "
             "replaces --host and --port. The server starts without an API key or a model; "
             "calls that need one fail with an error.",
     .shape = &shape,

@@ -1,0 +1,407 @@
+// The page in Chromium.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test as plainTest } from "node:test";
+import { hasBrowser, launch, visit } from "./browser.mjs";
+import { notes, projectId } from "./notes.mjs";
+import { Server } from "./server.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const skip = hasBrowser ? false : "there is no chromium";
+
+let browser;
+let server; // with the notes of the invented project; its tests leave it as it was
+before(async () => {
+  if (skip) return;
+  [browser, server] = await Promise.all([launch(), filled()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+async function filled() {
+  const one = await Server.start();
+  await one.call("memory.import", { projectId, notes: notes() });
+  await one.call("memory.upsert_global", { projectId, key: "global.project.conventions", value: { language: "TypeScript" } });
+  await one.call("memory.group_create", { projectId, groupKey: "lessons", title: "Lessons", description: "What went wrong once." });
+  while ((await one.call("memory.stats")).embedding.pending) await new Promise((resolve) => setTimeout(resolve, 50));
+  return one;
+}
+
+// A test; what it starts is ended in the reverse order.
+const test = (name, run) => plainTest(name, { skip, timeout: 60_000 }, (t) => {
+  const ends = [];
+  t.ending = (end) => ends.unshift(end);
+  t.after(async () => {
+    for (const end of ends) await end();
+  });
+  return run(t);
+});
+
+// A new page; nothing may have gone wrong on it when the test ends.
+async function open(t, { of = server, path = "", allowed = /^$/, ...options } = {}) {
+  const page = await visit(browser, of.url + path, options);
+  t.ending(async () => {
+    await page.context().close();
+    assert.deepEqual(page.faults.filter((fault) => !allowed.test(fault)), []);
+  });
+  await page.locator("main h1, dialog").first().waitFor();
+  return page;
+}
+
+const texts = (locator) => locator.allTextContents();
+const listed = (page, n) => page.waitForFunction((want) => document.querySelectorAll("main li.note").length === want, n);
+const has = (page, text) => page.getByText(text).first().waitFor();
+
+async function fresh(t, ...flags) {
+  const one = await Server.start(...flags);
+  t.ending(() => one.stop());
+  return one;
+}
+
+test("the first visit to an empty store says what to do", async (t) => {
+  const of = await fresh(t);
+  const page = await open(t, { of });
+  await has(page, "No notes yet");
+  await has(page, "fumi setup");
+  for (const name of await texts(page.locator("nav a"))) {
+    await page.getByRole("navigation").getByRole("link", { name }).click();
+    await page.locator("h1", { hasText: name }).waitFor();
+  }
+  await page.getByRole("button", { name: "New note" }).click();
+  await page.locator("#pane").getByLabel("Project").fill("demo");
+  await page.getByLabel("Title").fill("The first");
+  await page.getByLabel("Text").fill("A note that a person wrote.");
+  await page.getByLabel("Tags").fill("one, two");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("li.note", { hasText: "The first" }).waitFor();
+  const { items } = await of.call("memory.list_recent", { projectId: "demo" });
+  assert.deepEqual(items.map(({ title, text, tags, groupId }) => ({ title, text, tags, groupId })),
+    [{ title: "The first", text: "A note that a person wrote.", tags: ["one", "two"], groupId: "lessons" }]);
+});
+
+test("a search shows what was found and why", async (t) => {
+  const page = await open(t);
+  await page.getByRole("searchbox").pressSequentially("why were customers charged twice", { delay: 10 });
+  await has(page, "Relevant notes found");
+  await page.locator("li.note").first().getByText("Retries doubled the orders").waitFor();
+  assert.ok((await texts(page.locator("li.note").first().locator("mark"))).includes("twice"));
+  await page.getByText("Why this note").first().click();
+  const rows = await texts(page.locator("details.why[open] th"));
+  assert.deepEqual(rows, ["Relevance", "Words", "Meaning", "Neighbours", "Date", "Score"]);
+  await has(page, "Searched 20 of 20 notes");
+  await page.getByText("Filters").click();
+  await page.getByLabel("Group").selectOption("team");
+  await has(page, "excluded 17 by group");
+  assert.match(page.url(), /#\/search\?q=why.*group=team/);
+});
+
+test("a search without an answer says so", async (t) => {
+  const page = await open(t);
+  await page.getByRole("searchbox").fill("sourdough bread with raisins");
+  await has(page, "Nothing relevant");
+});
+
+test("the answer to the latest query is shown", async (t) => {
+  const page = await open(t);
+  const box = page.getByRole("searchbox");
+  for (const query of ["printer", "matcha", "time zones", "signing key"]) {
+    await box.fill(query);
+    await page.waitForTimeout(130); // longer than the delay of typing: each of them is sent
+  }
+  await page.locator("li.note").first().getByText("Rotate the signing key").waitFor();
+  assert.match(page.url(), /q=signing\+key/);
+});
+
+test("notes are browsed by group, tag and day", async (t) => {
+  const page = await open(t);
+  await has(page, "20 notes in tea-house");
+  await listed(page, 20);
+  await page.locator(".chips a.group", { hasText: "research" }).click();
+  await listed(page, 3);
+  await page.locator(".chips a.tag", { hasText: "stock" }).click();
+  await listed(page, 1);
+  await page.getByRole("link", { name: "Show all" }).click();
+  await listed(page, 20);
+  const day = page.locator(".timeline a").last();
+  const [, count] = (await day.getAttribute("aria-label")).match(/: (\d+) note/);
+  await day.click();
+  await listed(page, Number(count));
+});
+
+test("a note is edited, the edit is undone, and the note is deleted", async (t) => {
+  const { id } = await server.call("memory.add_note", { projectId, groupId: "scratch", text: "The kettle boils at 98 degrees." });
+  const page = await open(t, { path: `#/notes?group=scratch&note=${id}` });
+  const pane = page.getByRole("complementary", { name: "Note" });
+  await pane.getByRole("button", { name: "Edit" }).click();
+  await pane.getByLabel("Text").fill("The kettle boils at 96 degrees.");
+  await pane.getByLabel("Tags").fill("kettle");
+  await pane.getByRole("button", { name: "Save" }).click();
+  await pane.locator(".body", { hasText: "96 degrees" }).waitFor();
+  assert.deepEqual((await server.call("memory.get", { id })).tags, ["kettle"]);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await pane.locator(".body", { hasText: "98 degrees" }).waitFor();
+  const { text, tags } = await server.call("memory.get", { id });
+  assert.deepEqual({ text, tags }, { text: "The kettle boils at 98 degrees.", tags: [] });
+  await pane.getByRole("button", { name: "Move" }).click();
+  await page.locator("dialog").getByLabel("Group").fill("kitchen");
+  await page.locator("dialog").getByRole("button", { name: "Move" }).click();
+  await pane.locator("a.group", { hasText: "kitchen" }).waitFor();
+  await pane.getByRole("button", { name: "Delete" }).click();
+  const dialog = page.locator("dialog").getByRole("button", { name: "Delete" });
+  if (await pane.getByRole("heading", { level: 2 }).isVisible() && (await dialog.count())) await dialog.click();
+  await has(page, "Deleted.");
+  await assert.rejects(server.call("memory.get", { id }), /not found/i);
+});
+
+test("an edit that would overwrite another one asks first", async (t) => {
+  const { id } = await server.call("memory.add_note", { projectId, groupId: "scratch", text: "One." });
+  t.ending(() => server.call("memory.delete", { id }));
+  const page = await open(t, { path: `#/notes?note=${id}` });
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByLabel("Text").fill("Mine.");
+  await server.call("memory.update", { id, patch: { text: "Theirs." } });
+  await page.getByRole("button", { name: "Save" }).click();
+  await has(page, "The note has changed");
+  await page.locator("dialog").getByRole("button", { name: "Cancel" }).click();
+  assert.equal((await server.call("memory.get", { id })).text, "Theirs.");
+  assert.equal(await page.getByLabel("Text").inputValue(), "Mine.");
+});
+
+test("errors of the server are shown as sentences", async (t) => {
+  const page = await open(t);
+  await page.getByRole("button", { name: "New note" }).click();
+  await page.getByLabel("Title").fill("two\u202elines");
+  await page.getByLabel("Text").fill("x");
+  await page.getByRole("button", { name: "Save" }).click();
+  await has(page, "title must be one line of visible text");
+});
+
+test("what another client stores appears without a reload", async (t) => {
+  const page = await open(t);
+  await has(page, "20 notes in");
+  const { id } = await server.call("memory.add_note", { projectId, groupId: "team", title: "From elsewhere", text: "Another client wrote this." });
+  await page.locator("li.note", { hasText: "From elsewhere" }).waitFor();
+  await page.locator("#live", { hasText: "From elsewhere" }).waitFor();
+  await server.call("memory.update", { id, patch: { title: "Changed elsewhere" } });
+  await page.locator("li.note", { hasText: "Changed elsewhere" }).waitFor();
+  await server.call("memory.delete", { id });
+  await page.locator("li.note", { hasText: "elsewhere" }).waitFor({ state: "detached" });
+});
+
+test("markup, bidirectional controls and 日本語 in notes are text", async (t) => {
+  const of = await fresh(t);
+  const title = "<img src=x onerror=alert(1)>";
+  const text = "<script>alert(1)</script>&lt;b&gt; \u202Egnp.exe\u202C \u2067שלום\u2069 日本語のメモ\n{{7*7}} javascript:alert(1)";
+  const { id } = await of.call("memory.add_note", { projectId: "<b>p</b>", groupId: "g", title, text, tags: ["<i>t</i>"] });
+  await of.call("memory.upsert_global", { projectId: "<b>p</b>", key: "global.x", value: "<u>v</u>" });
+  const page = await open(t, { of });
+  assert.equal(await page.locator("li.note a.title").textContent(), title);
+  await page.locator("li.note a.title").click();
+  const pane = page.locator("#pane");
+  await pane.locator(".body").waitFor();
+  assert.equal(await pane.locator(".body").textContent(), text);
+  await page.getByRole("searchbox").fill("日本語 <script>");
+  await page.locator("li.note mark").first().waitFor();
+  assert.equal(await page.locator("li.note a.title").first().textContent(), title);
+  for (const view of ["map", "globals", "groups", "projects"]) {
+    await page.goto(`${of.url}#/${view}?note=${id}`);
+    await page.locator("h1").waitFor();
+    await pane.locator(".body").waitFor();
+  }
+  assert.equal(await page.locator("main img, main script, main b, main i, main u, #pane img, #pane script, #pane b, #pane i").count(), 0);
+});
+
+test("the map shows notes, and is used with the keyboard", async (t) => {
+  const page = await open(t, { path: "#/map" });
+  await has(page, "20 notes, near each other");
+  const canvas = page.getByRole("application");
+  const colors = await canvas.evaluate((element) => {
+    const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
+    const seen = new Set();
+    for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 150) seen.add(`${data[i] >> 5},${data[i + 1] >> 5},${data[i + 2] >> 5}`);
+    return seen.size;
+  });
+  assert.ok(colors >= 6, `${colors} colors`);
+  await canvas.focus();
+  await page.keyboard.press("ArrowRight");
+  const label = page.locator(".label");
+  const first = await label.textContent();
+  const walked = new Set([first]);
+  for (const key of ["ArrowLeft", "ArrowDown", "ArrowLeft", "ArrowUp"]) {
+    await page.keyboard.press(key);
+    walked.add(await label.textContent());
+  }
+  assert.ok(walked.size > 2);
+  const [name] = (await label.textContent()).split(" · ");
+  await page.keyboard.press("+");
+  await page.keyboard.press("Enter");
+  await page.locator("#pane h2", { hasText: name }).waitFor();
+  const lessons = page.getByRole("button", { name: /lessons/ });
+  await lessons.click();
+  assert.equal(await lessons.getAttribute("aria-pressed"), "false");
+});
+
+test("globals, groups and projects are changed", async (t) => {
+  const of = await fresh(t);
+  await of.call("memory.add_note", { projectId: "p", groupId: "g", text: "x" });
+  await of.call("memory.add_note", { projectId: "q", groupId: "g", text: "y" });
+  await of.call("memory.add_note", { projectId: "q", groupId: "g", text: "z" });
+  const page = await open(t, { of, path: "#/globals" });
+  const dialog = page.locator("dialog");
+  assert.equal(await page.getByLabel("Project", { exact: true }).inputValue(), "q"); // the largest one
+  await page.getByRole("button", { name: "New global" }).click();
+  await dialog.getByLabel("Key").fill("global.project.style");
+  await dialog.getByLabel("Value").fill('{"width": 100}');
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.locator("li.note", { hasText: "global.project.style" }).waitFor();
+  assert.deepEqual((await of.call("memory.get_global", { projectId: "q", key: "global.project.style" })).value, { width: 100 });
+  await page.getByRole("button", { name: "Delete global.project.style" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.locator("li.note", { hasText: "global.project.style" }).waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "Groups" }).click();
+  await page.getByRole("button", { name: "Describe g" }).click();
+  await dialog.getByLabel("Title").fill("Good things");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.locator("li.note", { hasText: "Good things" }).waitFor();
+  await page.getByRole("link", { name: "Projects" }).click();
+  await page.getByRole("button", { name: "p", exact: true }).click();
+  await has(page, "1 note in p");
+});
+
+test("a lost connection is shown and mended", async (t) => {
+  const of = await fresh(t);
+  await of.call("memory.add_note", { projectId: "p", groupId: "g", text: "before" });
+  const page = await open(t, { of, allowed: /ERR_CONNECTION|WebSocket connection/ });
+  await page.locator("li.note", { hasText: "before" }).waitFor();
+  await of.end();
+  await page.getByRole("alert").filter({ hasText: "The connection to the server is lost" }).waitFor();
+  await of.run();
+  await of.call("memory.add_note", { projectId: "p", groupId: "g", text: "after" });
+  await page.locator("li.note", { hasText: "after" }).waitFor();
+  assert.equal(await page.locator("#banner").isVisible(), false);
+});
+
+test("a server with a token asks for it once", async (t) => {
+  const token = "a-token/of+the+tests=~";
+  const of = await fresh(t, "--auth", "token", "--token", token);
+  const page = await open(t, { of, allowed: /status of 401/ });
+  await page.getByRole("textbox", { name: "Token" }).fill("wrong-wrong-wrong");
+  await page.getByRole("button", { name: "Continue" }).click();
+  await has(page, "That was not the token.");
+  await page.getByRole("textbox", { name: "Token" }).fill(token);
+  await page.getByRole("button", { name: "Continue" }).click();
+  await has(page, "No notes yet");
+  await page.reload();
+  await has(page, "No notes yet");
+  assert.equal(await page.locator("dialog").count(), 0);
+});
+
+test("a read-only server offers nothing that writes", async (t) => {
+  const of = await fresh(t);
+  const { id } = await of.call("memory.add_note", { projectId: "p", groupId: "g", text: "x" });
+  await of.end();
+  await of.run("--read-only");
+  const page = await open(t, { of, path: `#/notes?note=${id}` });
+  await page.locator("#pane .body").waitFor();
+  assert.deepEqual(await texts(page.locator("#pane button")), ["×"]);
+  assert.equal(await page.getByRole("button", { name: "New note" }).count(), 0);
+  await page.goto(`${of.url}#/globals`);
+  await has(page, "No globals");
+  assert.equal(await page.locator("main button").count(), 0);
+});
+
+const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+test("narrow screens and 200 % zoom need no scrolling to the side", async (t) => {
+  const { results: [{ id }] } = await server.call("memory.search", { projectId, query: "printer" });
+  for (const viewport of [{ width: 360, height: 640 }, { width: 640, height: 400 }]) {
+    const page = await open(t, { viewport });
+    for (const path of ["notes", `notes?note=${id}`, "search?q=printer", "map", "globals", "groups", "projects", "health"]) {
+      await page.goto(`${server.url}#/${path}`);
+      await page.locator("h1").waitFor();
+      assert.ok((await overflow(page)) <= 0, `${path} at ${viewport.width}`);
+    }
+    await page.goto(`${server.url}#/search?q=label+printer`);
+    await page.locator("li.note a.title").first().click();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Close the note" }).click();
+    await page.locator("li.note").first().waitFor();
+  }
+});
+
+test("search, edit and undo need no mouse", async (t) => {
+  const { id } = await server.call("memory.add_note", { projectId, groupId: "scratch", title: "Zanzibar", text: "Cloves come from Zanzibar." });
+  t.ending(() => server.call("memory.delete", { id }));
+  const page = await open(t);
+  const press = (key) => page.keyboard.press(key);
+  const focused = () => page.evaluate(() => document.activeElement.textContent.trim() || document.activeElement.id);
+  const tabTo = async (text, key = "Tab") => {
+    for (let i = 0; i < 60; i++) {
+      await press(key);
+      if ((await focused()) === text) return;
+    }
+    assert.fail(`${text} is not reached`);
+  };
+  await press("Tab");
+  assert.equal(await focused(), "Skip to the content");
+  await press("/");
+  await page.keyboard.type("cloves zanzibar");
+  await page.locator("li.note", { hasText: "Zanzibar" }).first().waitFor();
+  await tabTo("Zanzibar");
+  await press("Enter");
+  await page.locator("#pane h2", { hasText: "Zanzibar" }).waitFor();
+  await tabTo("Edit");
+  await press("Enter");
+  await page.locator("#pane textarea").waitFor();
+  await press("Control+End");
+  await page.keyboard.type(" And Madagascar.");
+  await press("Control+Enter");
+  await page.locator("#pane .body", { hasText: "And Madagascar." }).waitFor();
+  await tabTo("Undo");
+  await press("Enter");
+  await page.locator("#pane .body", { hasText: /^Cloves come from Zanzibar\.$/ }).waitFor();
+  await press("Escape");
+  await page.locator("#pane").waitFor({ state: "hidden" });
+  assert.equal(await focused(), "Zanzibar");
+});
+
+const luminance = (page) => page.evaluate(() => {
+  const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
+  return (r + g + b) / 3;
+});
+
+test("it follows the light and dark setting", async (t) => {
+  const light = await open(t, { colorScheme: "light" });
+  const dark = await open(t, { colorScheme: "dark" });
+  assert.ok((await luminance(light)) > 200);
+  assert.ok((await luminance(dark)) < 50);
+});
+
+async function faultsOf(page) {
+  const { violations } = await page.evaluate("axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })");
+  return violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+}
+
+test("axe finds no serious fault on any view", async (t) => {
+  const { results: [{ id }] } = await server.call("memory.search", { projectId, query: "printer" });
+  for (const colorScheme of ["light", "dark"]) {
+    const page = await open(t, { colorScheme });
+    await page.evaluate(axe);
+    const views = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    assert.ok(views.length >= 7);
+    for (const path of [...views, "#/search?q=charged+twice", `#/notes?note=${id}`]) {
+      await page.evaluate((to) => { location.hash = to; }, path);
+      await page.waitForFunction(() => !document.querySelector("main h1")?.matches(".loading"));
+      await page.waitForTimeout(150); // the list of the view
+      assert.deepEqual(await faultsOf(page), [], `${path} in ${colorScheme}`);
+    }
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.locator("#pane textarea").waitFor();
+    assert.deepEqual(await faultsOf(page), [], `the form in ${colorScheme}`);
+  }
+});
