@@ -1,5 +1,6 @@
 /* fumi serve: opens the memory, adds MCP and the processors to its server, and serves it. */
 #include "agent/agent.h"
+#include "app/browser.h"
 #include "app/session.h"
 #include "mcp/mcp_http.h"
 #include "net/serve.h"
@@ -17,7 +18,7 @@ enum { CACHE_WAIT_MS = 100 };
 struct serve_flags {
     struct fumi_str transport, host, project;
     int64_t port;
-    bool read_only, freeze, metrics, log_calls;
+    bool read_only, freeze, metrics, log_calls, open;
     int64_t message_limit, time_limit;
     int tools;
 };
@@ -42,6 +43,7 @@ static const struct fumi_field fields[] = {
     FIELD(freeze, "freezeConfig", "Refuse memory.set_config."),
     FIELD(metrics, "metrics", "Count calls, and serve the counters at /metrics."),
     FIELD(log_calls, "logCalls", "Log each call."),
+    FIELD(open, "open", "Open the page in the browser once the server listens."),
     FIELD(message_limit, "messageLimit", "Maximum size of a message in bytes.", .min = 1024,
           .max = 1 << 28, .def = "1048576"),
     FIELD(time_limit, "timeLimit", "Maximum duration of a call in milliseconds; 0 = unlimited.",
@@ -132,6 +134,7 @@ static void greet(const struct session *s, const struct fumi_settings *set)
 
 struct serve_context {
     const struct session *session;
+    bool open; /* open the page at the next address */
     struct memory *memory;
     struct agent *agent;
     struct agent_home home; /* if stdio is served */
@@ -142,12 +145,28 @@ struct serve_context {
     size_t routes_n;
 };
 
+/* The page is opened at the first TCP address. */
+static void open_page(struct serve_context *u, struct fumi_str address)
+{
+    const struct fumi_str tcp = FUMI_STR("tcp:");
+    struct fumi_arena a = {0};
+    if (!u->open || !fumi_starts(address, tcp))
+        return;
+    u->open = false;
+    struct fumi_str url = fumi_fmt(&a, "http://%.*s/", (int)(address.n - tcp.n), address.p + tcp.n);
+    if (!u->session->log.json)
+        fprintf(stderr, "opening %.*s\n", FUMI_ARG(url));
+    browser_open(url.p);
+    fumi_arena_done(&a);
+}
+
 /* With a JSON log, the address is in the log (serve.listening). */
 static void print_address(void *arg, struct fumi_str address)
 {
     struct serve_context *u = arg;
     if (!u->session->log.json)
         fprintf(stderr, "listening on %.*s\n", FUMI_ARG(address));
+    open_page(u, address);
 }
 
 /* Adds MCP and the processors to the server. */
@@ -156,6 +175,7 @@ static int set_up(struct session *s, const struct serve_flags *f, struct serve_c
 {
     struct fumi_processor p;
     u->session = s;
+    u->open = f->open;
     u->memory = s->memory;
     u->agent = agent_new(s->server, s->memory, (enum agent_set)f->tools, FUMI_VERSION,
                          u->stdio ? &u->home : NULL, e);

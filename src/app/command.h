@@ -66,6 +66,7 @@ struct command {
 /* The commands, in the order in which help lists them. */
 #define COMMAND_LIST(X)                                                                            \
     X(serve)                                                                                       \
+    X(open)                                                                                        \
     X(search)                                                                                      \
     X(call)                                                                                        \
     X(add)                                                                                         \
