@@ -1,23 +1,24 @@
 // Changes of the memory: who changed what, with differences, and undo.
-import { app, call, can, inProject, report, withParams, writes } from "./app.js";
+import { app, call, can, inProject, report, undo, withParams, writes } from "./app.js";
 import { confirm, fill, h, toast } from "./dom.js";
 import { empty, page, sentence, time } from "./parts.js";
-import { difference } from "./text.js";
+import { difference, plural } from "./text.js";
 
 export const title = "History";
 export const needs = "memory.history";
 
-const names = {
-  add: "stored", update: "changed", delete: "deleted", expire: "expired", forget: "forgotten", supersede: "replaced",
+const verbs = {
+  add: "stored", update: "changed", delete: "deleted", expire: "let expire", forget: "erased",
+  group_add: "created a group", group_update: "changed a group", group_delete: "deleted a group",
+  global_add: "set a global", global_update: "changed a global", global_delete: "deleted a global",
 };
-const verb = (op) => names[op] ?? op.replaceAll("_", " ");
+const ofNote = (op) => ["add", "update", "delete", "expire"].includes(op);
 const short = (value) => (typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value));
 
-// "claude-code 2.1 in session abc": who made a change, as far as is known.
-export function author(change) {
-  const by = change.author ?? change;
-  const who = [by.client, by.version].filter(Boolean).join(" ") || by.user || by.transport || "unknown";
-  return [h("b", { dir: "auto" }, who), by.session && [" in session ", h("span", { dir: "auto" }, by.session)]];
+// "claude-code 2.1 in session abc": who made a change, as far as is known. Clients name themselves.
+export function author(by) {
+  const claimed = [by.claimed?.client, by.claimed?.version].filter(Boolean).join(" ");
+  return [h("b", { dir: "auto" }, claimed || by.user || by.transport || "Unknown"), by.session && [" in session ", h("bdi", null, by.session)]];
 }
 
 export function shownDifference(before, after) {
@@ -31,12 +32,27 @@ function members(before, after) {
     h("div.member", null, h("h4", null, name), after ? shownDifference(short(before[name]), short(after[name])) : h("p", { dir: "auto" }, short(before[name]))));
 }
 
+// Reports what an undo did, and offers to undo that too.
+function said({ change, undone, conflicts }) {
+  const left = conflicts?.length ? ` ${plural(conflicts.length, "change")} stayed, because a later one concerns the same.` : "";
+  toast(`${plural(undone.length, "change")} undone.${left}`, change && "Redo", () => undo(change));
+  dispatchEvent(new Event("memory"));
+}
+
+async function forget(id) {
+  if (!(await confirm("Erase this note?", "The note and its history are erased for good. This cannot be undone.", "Erase"))) return;
+  try {
+    const { copies } = await call("memory.forget", { ids: [id] });
+    toast(copies.length ? `Erased. Files that may still contain it: ${copies.join(", ")}` : "Erased.");
+    dispatchEvent(new Event("memory"));
+  } catch (error) {
+    report(error);
+  }
+}
+
 async function undoOne(change) {
   try {
-    const answer = await call("memory.undo", { change: change.change });
-    const conflicts = answer.conflicts?.length ?? 0;
-    toast(conflicts ? `Undone, except for ${conflicts} notes that changed later.` : "Undone.");
-    dispatchEvent(new Event("memory"));
+    said(await call("memory.undo", { change: change.change }));
   } catch (error) {
     report(error);
   }
@@ -44,21 +60,22 @@ async function undoOne(change) {
 
 function item(change, after, { withNote }) {
   const before = change.before ?? {};
-  const about = before.title ?? before.text ?? before.key;
-  return h("li.change", { "data-change": change.change }, h("p", null, author(change), ` ${verb(change.op)} `,
-    withNote && change.id && h("a", { href: withParams({ note: change.id }), dir: "auto" }, about ? String(about).slice(0, 80) : "a note"),
+  const about = String(before.title ?? before.text ?? before.key ?? "a note").slice(0, 80);
+  const gone = change.op === "delete" || change.op === "expire";
+  return h("li.change", { "data-change": change.change }, h("p", null, author(change.by), ` ${verbs[change.op] ?? change.op} `,
+    withNote && ofNote(change.op) && (gone ? h("bdi", null, about) : h("a", { href: withParams({ note: change.id }), dir: "auto" }, about)),
     " ", time(change.at), change.undoes && " (undo)"),
   members(before, after),
-  writes("memory.undo") && change.op !== "forget" && h("button", { type: "button", onclick: () => undoOne(change) }, "Undo"));
+  h("div.actions", null,
+    writes("memory.undo") && change.op !== "forget" && h("button", { type: "button", onclick: () => undoOne(change) }, "Undo"),
+    writes("memory.forget") && gone && h("button.danger", { type: "button", onclick: () => forget(change.id) }, "Erase")));
 }
-
-const rows = (answer) => answer.changes ?? answer.items ?? [];
 
 // The history of one note, newest first: going back, each change gives the values before it.
 export async function changesOf(note) {
   const answer = await call("memory.history", { id: note.id });
   let after = note;
-  const items = rows(answer).map((change) => {
+  const items = answer.items.map((change) => {
     const shown = item(change, after, { withNote: false });
     after = { ...after, ...change.before };
     return shown;
@@ -66,19 +83,13 @@ export async function changesOf(note) {
   return h("section", null, h("h3", null, "History"), h("ol.changes", null, items));
 }
 
-function sessions(changes) {
-  const all = new Set(changes.map((change) => (change.author ?? change).session).filter(Boolean));
-  return [...all];
-}
+const sessions = (changes) => [...new Set(changes.map(({ by }) => by.session).filter(Boolean))];
 
 async function undoSession(session) {
   const params = inProject({ session });
   const plan = await call("memory.undo", { ...params, dryRun: true });
-  const n = (plan.undone ?? plan.changes ?? []).length;
-  if (!(await confirm("Undo a session", `${n} changes of the session ${session} would be undone.`, "Undo"))) return;
-  await call("memory.undo", params);
-  toast("The session was undone.");
-  dispatchEvent(new Event("memory"));
+  const text = `${plural(plan.undone.length, "change")} of the session ${session} would be undone.`;
+  if (await confirm("Undo a session", text, "Undo")) said(await call("memory.undo", params));
 }
 
 export async function show(main) {
@@ -89,11 +100,11 @@ export async function show(main) {
   let cursor;
   const more = async () => {
     const answer = await call("memory.history", inProject({ limit: 50, ...(cursor && { cursor }) }));
-    list.append(...rows(answer).map((change) => item(change, undefined, { withNote: true })));
+    list.append(...answer.items.map((change) => item(change, undefined, { withNote: true })));
     cursor = answer.nextCursor;
     fill(end, cursor ? h("button", { type: "button", onclick: more }, "Older changes") : null);
     if (can("memory.undo") && !app.readOnly)
-      fill(bar, sessions(rows(answer)).slice(0, 8).map((session) =>
+      fill(bar, sessions(answer.items).slice(0, 8).map((session) =>
         h("button", { type: "button", onclick: () => undoSession(session).catch(report) }, `Undo session ${session}`)));
     if (!list.children.length) fill(end, empty("No changes yet"));
   };

@@ -18,7 +18,7 @@ const KEY = "fumi.project";
 
 // The views in the order of the navigation. One whose method the server lacks is not shown.
 const views = {
-  notes: browse, search, map, globals, groups, history, review, given: review.injections, projects, health,
+  notes: browse, search, map, globals, groups, history, review: review.queue, given: review.injections, projects, health,
 };
 
 let shown = { view: undefined, params: {}, refresh: undefined };
@@ -111,8 +111,8 @@ async function announceNew() {
 
 async function authorOf({ id }) {
   if (!can("memory.history")) return "";
-  const { changes } = await call("memory.history", { id, limit: 1 });
-  const { client } = changes?.[0]?.author ?? changes?.[0] ?? {};
+  const { items } = await call("memory.history", { id, limit: 1 });
+  const client = items[0]?.by.claimed?.client;
   return client ? ` (${client})` : "";
 }
 
@@ -189,7 +189,7 @@ function listen() {
   };
   query.addEventListener("input", () => {
     clearTimeout(typing);
-    typing = setTimeout(run, 120);
+    typing = setTimeout(run, 60);
   });
   byId("search").addEventListener("submit", (event) => {
     event.preventDefault();

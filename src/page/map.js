@@ -33,7 +33,7 @@ class Plot {
   }
 
   get shown() {
-    return this.points.filter(({ groupId }) => !this.off.has(groupId));
+    return this.off.size ? this.points.filter(({ groupId }) => !this.off.has(groupId)) : this.points;
   }
 
   // The place of a point on the canvas, in CSS pixels.
@@ -43,36 +43,53 @@ class Plot {
     return [w / 2 + (x - this.x) * half, h / 2 - (y - this.y) * half * 0.62];
   }
 
+  // Draws the points into a picture, which is shown until they move.
   draw() {
     const { canvas } = this;
     const ratio = devicePixelRatio;
     canvas.width = Math.round(canvas.clientWidth * ratio);
     canvas.height = Math.round(canvas.clientHeight * ratio);
-    const c = canvas.getContext("2d");
+    this.size = this.points.length > 3000 ? 2.2 : this.points.length > 600 ? 3.2 : 5.5;
+    this.placed = this.shown.map((point) => [point, ...this.at(point)]);
+    this.picture = new OffscreenCanvas(canvas.width || 1, canvas.height || 1);
+    const c = this.picture.getContext("2d");
     c.scale(ratio, ratio);
-    const style = getComputedStyle(canvas);
-    const size = this.points.length > 3000 ? 2.2 : this.points.length > 600 ? 3.2 : 5.5;
     c.globalAlpha = this.points.length > 3000 ? 0.6 : 0.8;
-    for (let i = 0; i < COLORS; i++) {
-      c.fillStyle = style.getPropertyValue(`--group-${i}`);
-      c.beginPath();
-      for (const point of this.shown) {
-        if (this.groups.get(point.groupId).color !== i) continue;
-        const [x, y] = this.at(point);
-        c.moveTo(x + size, y);
-        c.arc(x, y, size, 0, 7);
-      }
-      c.fill();
-    }
+    const style = getComputedStyle(canvas);
+    const dots = Array.from({ length: COLORS }, (_, i) => this.#dot(style.getPropertyValue(`--group-${i}`), ratio));
+    const half = this.size + 1;
+    for (const [point, x, y] of this.placed)
+      c.drawImage(dots[this.groups.get(point.groupId).color], x - half, y - half, 2 * half, 2 * half);
     c.globalAlpha = 1;
-    this.#name(c, style, size);
-    if (this.current) this.#ring(c, style, size);
+    this.#name(c, style, this.size);
+    this.#show();
+  }
+
+  #dot(color, ratio) {
+    const half = this.size + 1;
+    const side = Math.ceil(2 * half * ratio);
+    const dot = new OffscreenCanvas(side, side);
+    const c = dot.getContext("2d");
+    c.fillStyle = color;
+    c.scale(side / (2 * half), side / (2 * half));
+    c.arc(half, half, this.size, 0, 7);
+    c.fill();
+    return dot;
+  }
+
+  #show() {
+    const c = this.canvas.getContext("2d");
+    c.setTransform(1, 0, 0, 1, 0, 0);
+    c.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    c.drawImage(this.picture, 0, 0);
+    c.scale(devicePixelRatio, devicePixelRatio);
+    if (this.current) this.#ring(c, getComputedStyle(this.canvas), this.size);
   }
 
   // Writes the labels of the notes in view, if these are few, where there is space.
   #name(c, style, size) {
     const { clientWidth: w, clientHeight: h } = this.canvas;
-    const inView = this.shown.map((point) => [point, ...this.at(point)]).filter(([, x, y]) => x > 0 && x < w && y > 0 && y < h);
+    const inView = this.placed.filter(([, x, y]) => x > 0 && x < w && y > 0 && y < h);
     if (inView.length > NAMED) return;
     c.fillStyle = style.getPropertyValue("--soft");
     c.font = `12px ${style.fontFamily}`;
@@ -102,8 +119,7 @@ class Plot {
   nearest(x, y, most) {
     let best;
     let distance = most ** 2;
-    for (const point of this.shown) {
-      const [px, py] = this.at(point);
+    for (const [point, px, py] of this.placed) {
       const d = (px - x) ** 2 + (py - y) ** 2;
       if (d < distance) [best, distance] = [point, d];
     }
@@ -112,12 +128,11 @@ class Plot {
 
   // The nearest note in a direction; notes far off that direction count less.
   next(dx, dy) {
-    if (!this.current) return this.shown[0];
+    if (!this.current) return this.placed[0]?.[0];
     const [x, y] = this.at(this.current);
     let best;
     let least = Infinity;
-    for (const point of this.shown) {
-      const [px, py] = this.at(point);
+    for (const [point, px, py] of this.placed) {
       const along = (px - x) * dx + (py - y) * dy;
       const across = Math.abs((px - x) * dy) + Math.abs((py - y) * dx);
       const cost = along + 2 * across;
@@ -131,7 +146,7 @@ class Plot {
     this.current = point;
     this.label.textContent = point ? `${point.label} · ${point.groupId} · ${dayName(point.createdAt)}` : "";
     this.canvas.classList.toggle("over", Boolean(point));
-    this.draw();
+    this.#show();
   }
 
   open() {

@@ -86,7 +86,7 @@ async function remove(note) {
 async function supersede(pane, note) {
   const save = async (values) => {
     const answer = await call("memory.add_note", inProject({ ...values, projectId: note.projectId, supersedes: [note.id] }));
-    toast("The new note replaces the old one.");
+    toast("The new note replaces the old one.", "Undo", () => undo(answer.change));
     changed();
     location.hash = withParams({ note: answer.id });
   };

@@ -1,17 +1,31 @@
 // All projects: how much they have; rename, merge and delete where the server can.
 import { app, call, can, go, report, writes } from "./app.js";
 import { ask, confirm, field, fill, h, toast } from "./dom.js";
-import { empty, page, sentence } from "./parts.js";
+import { empty, page, sentence, time } from "./parts.js";
 import { plural } from "./text.js";
 
 export const title = "Projects";
 
 const changed = () => dispatchEvent(new Event("memory"));
 
+// Repeats the call while it leaves a rest, and offers to undo it.
 async function run(text, method, params) {
   try {
-    await call(method, params);
-    toast(text);
+    const answers = [];
+    do answers.push(await call(method, params)); while (answers.at(-1).more);
+    toast(text, can("memory.undo") && "Undo", () => undoAll(answers));
+    changed();
+  } catch (error) {
+    report(error);
+  }
+}
+
+async function undoAll(answers) {
+  try {
+    const [{ since, projectId }] = answers;
+    if (since) await call("memory.undo", { since, projectId });
+    else for (const { change } of answers.reverse()) await call("memory.undo", { change });
+    toast("Undone.");
     changed();
   } catch (error) {
     report(error);
@@ -31,7 +45,7 @@ async function merge(name) {
 }
 
 async function remove({ name, notes }) {
-  if (await confirm("Delete this project?", `${plural(notes, "note")} of ${name} are deleted.`, "Delete"))
+  if (await confirm("Delete this project?", `${plural(notes, "note")} of ${name}, its groups and its globals are deleted.`, "Delete"))
     await run("Deleted.", "memory.project_delete", { projectId: name });
 }
 
@@ -40,7 +54,7 @@ function row(project) {
   const button = (text, method, act, kind) => writes(method) && h(kind ? `button.${kind}` : "button", { type: "button", "aria-label": `${text} ${name}`, onclick: () => act() }, text);
   return h("li.note", null,
     h("h3", { dir: "auto" }, h("button.title", { type: "button", onclick: () => { app.project = name; dispatchEvent(new Event("project")); go("notes"); } }, name)),
-    h("p.facts", null, plural(notes, "note"), project.remote && h("code", null, project.remote), name === app.project && h("span.state", null, "chosen")),
+    h("p.facts", null, plural(notes, "note"), project.changedAt && time(project.changedAt), project.remote && h("code", null, project.remote), name === app.project && h("span.state", null, "chosen")),
     h("div.actions", null, button("Rename", "memory.project_rename", () => rename(name)),
       app.projects.length > 1 && button("Merge", "memory.project_merge", () => merge(name)),
       button("Delete", "memory.project_delete", () => remove(project), "danger")));
@@ -49,7 +63,7 @@ function row(project) {
 async function list() {
   if (!can("memory.project_list")) return app.projects;
   const answer = await call("memory.project_list", {});
-  return (answer.projects ?? answer.items).map((row) => ({ ...row, name: row.name ?? row.projectId }));
+  return answer.projects.map((project) => ({ ...project, name: project.projectId }));
 }
 
 export async function show(main) {

@@ -1,68 +1,68 @@
 // Notes that wait for review, and what was given to which session.
-import { call, inProject, report, withParams } from "./app.js";
-import { fill, h, toast } from "./dom.js";
+import { call, inProject, report, withParams, writes } from "./app.js";
+import { ask, field, fill, h, toast } from "./dom.js";
 import { author, shownDifference } from "./history.js";
-import { empty, page, sentence, time } from "./parts.js";
+import { empty, page, sentence, tagLink, time } from "./parts.js";
+import { plural } from "./text.js";
 
-export const title = "Review";
-export const needs = "memory.review";
-
-async function decide(method, ids) {
+async function decide(method, params, text) {
   try {
-    await call(method, { ids });
-    toast(method.endsWith("accept") ? "Accepted." : "Rejected.");
+    const { warning } = await call(method, params);
+    toast(warning ?? text);
     dispatchEvent(new Event("memory"));
   } catch (error) {
     report(error);
   }
 }
 
-function waiting(row) {
-  const body = row.params ?? row.body ?? row;
-  const text = body.text ?? body.patch?.text ?? "";
-  return h("li.note", null, h("h3", { dir: "auto" }, body.title ?? body.patch?.title ?? "Without title"),
-    row.current ? shownDifference(row.current.text ?? "", text) : h("p.text", { dir: "auto" }, text),
-    h("p.facts", null, author(row), time(row.at ?? row.createdAt)),
-    h("div.actions", null,
-      h("button.primary", { type: "button", onclick: () => decide("memory.review_accept", [row.id]) }, "Accept"),
-      h("button", { type: "button", onclick: () => decide("memory.review_reject", [row.id]) }, "Reject")));
+const accept = (id, text) => decide("memory.review_accept", { ids: [id], ...(text && { text }) }, "Accepted.");
+
+async function change(id, text) {
+  const area = h("textarea", { rows: 10, required: true, dir: "auto", value: text });
+  const answer = await ask("Change and accept", field("Text", area), [["Cancel", ""], ["Accept", "yes", "primary"]]);
+  if (answer === "yes" && area.value) await accept(id, area.value);
 }
 
-export async function show(main) {
-  const list = h("ol.notes");
+function waiting({ id, op, params, now, by, at }) {
+  const note = op === "update" ? params.patch ?? {} : params;
+  const text = note.text ?? "";
+  const name = note.title ?? now?.title ?? "Without title";
+  return h("li.note", { "data-id": id }, h("h3", { dir: "auto" }, op === "update" ? "Change of " : null, name),
+    now && text ? shownDifference(now.text, text) : h("p.text", { dir: "auto" }, text),
+    h("p.facts", null, (note.tags ?? []).map(tagLink), h("span", null, author(by)), time(at)),
+    writes("memory.review_accept") && h("div.actions", null,
+      h("button.primary", { type: "button", "aria-label": `Accept ${name}`, onclick: () => accept(id) }, "Accept"),
+      text && h("button", { type: "button", "aria-label": `Change ${name}`, onclick: () => change(id, text) }, "Change"),
+      h("button.danger", { type: "button", "aria-label": `Reject ${name}`, onclick: () => decide("memory.review_reject", { ids: [id] }, "Rejected.") }, "Reject")));
+}
+
+// A view that shows all items of a method.
+async function show(main, view, method, row, list, none) {
   const end = h("div.end");
-  fill(main, page(title, h("p.hint", null, "Notes that agents stored while the setting review is on. They are not found until they are accepted."), list, end));
-  const read = async () => {
+  fill(main, page(view.title, h("p.hint", null, view.hint), list, end));
+  const refresh = async () => {
     try {
-      const answer = await call("memory.review", inProject({ limit: 100 }));
-      const rows = answer.items ?? answer.reviews ?? answer.notes ?? [];
-      fill(list, rows.map(waiting));
-      fill(end, rows.length ? null : empty("Nothing waits for review"));
+      const { items } = await call(method, inProject({ limit: 100 }));
+      fill(list, items.map(row));
+      fill(end, items.length ? null : empty(none));
     } catch (error) {
       fill(end, sentence(error));
     }
   };
-  await read();
-  return { refresh: read };
+  await refresh();
+  return { refresh };
 }
 
-function given(row) {
-  return h("li.change", null, h("p", null, author(row), ` got ${row.ids.length} notes (${row.kind}) `, time(row.at)),
-    h("ul", null, row.ids.map((id) => h("li", null, h("a", { href: withParams({ note: id }) }, id.slice(0, 8))))));
-}
+export const queue = {
+  title: "Review", needs: "memory.review", hint: "Notes that agents wrote while the setting review is on. Nobody finds them until they are accepted.",
+  show: (main) => show(main, queue, "memory.review", waiting, h("ul.notes"), "Nothing waits for review"),
+};
+
+const given = ({ to, kind, ids, at }) => h("li.change", null,
+  h("p", null, author(to), ` got ${plural(ids.length, "note")} (${kind}) `, time(at)),
+  h("ul.ids", null, ids.map((id) => h("li", null, h("a", { href: withParams({ note: id }) }, h("code", null, id.slice(0, 8)))))));
 
 export const injections = {
-  title: "Given to agents",
-  needs: "memory.injections",
-  async show(main) {
-    const list = h("ol.changes");
-    fill(main, page(injections.title, h("p.hint", null, "The notes that hooks and prompts gave to sessions."), list));
-    const read = async () => {
-      const answer = await call("memory.injections", inProject({ limit: 100 }));
-      const rows = answer.injections ?? answer.items ?? [];
-      fill(list, rows.length ? rows.map(given) : empty("Nothing was given yet"));
-    };
-    await read().catch((error) => fill(list, sentence(error)));
-    return { refresh: read };
-  },
+  title: "Given to agents", needs: "memory.injections", hint: "The notes that hooks, prompts and resources gave to agents.",
+  show: (main) => show(main, injections, "memory.injections", given, h("ol.changes"), "Nothing was given to an agent yet"),
 };

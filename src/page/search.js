@@ -28,7 +28,7 @@ function why(hit) {
 
 function filteredLine(meta) {
   const f = meta.filtered;
-  const out = [[f.byGroup, "group"], [f.byTags, "tags"], [f.byTime, "time"], [f.bySuperseded, "superseded"]]
+  const out = [[f.byGroup, "group"], [f.byTags, "tags"], [f.byTime, "time"], [f.superseded, "being superseded"]]
     .filter(([n]) => n).map(([n, what]) => `${number(n)} by ${what}`);
   const below = meta.belowMinScore ? ` ${plural(meta.belowMinScore, "candidate")} below the minimum.` : "";
   return `Searched ${number(f.left)} of ${plural(f.inProject, "note")}${out.length ? `; excluded ${out.join(", ")}` : ""}.${below}`;
@@ -69,7 +69,7 @@ function limits(params) {
   if (params.since) limit.since = new Date(params.since).toISOString();
   if (params.until) limit.until = new Date(new Date(params.until).getTime() + 86400000).toISOString();
   if (params.mode) limit.mode = params.mode;
-  if (params.old && can("memory.history")) limit.includeSuperseded = true;
+  if (params.old) limit.includeSuperseded = true;
   return limit;
 }
 
@@ -99,12 +99,13 @@ const choose = (name, value, values, text) => h("select", {
 
 async function filters(params) {
   const set = (name) => (event) => go("search", { ...here().params, [name]: event.target.value, note: "" });
-  const open = ["group", "tag", "since", "until", "mode"].some((name) => params[name]);
+  const open = ["group", "tag", "since", "until", "mode", "old"].some((name) => params[name]);
   return h("details.filters", { open }, h("summary", null, "Filters"), h("div.row", null,
     field("Group", choose("group", params.group, await options("group", params.group))),
     field("Tag", choose("tag", params.tag, await options("tag", params.tag))),
     field("From", h("input", { type: "date", value: params.since ?? "", onchange: set("since") })),
     field("To", h("input", { type: "date", value: params.until ?? "", onchange: set("until") })),
+    can("memory.history") && field("Superseded notes", choose("old", params.old, ["", "yes"], { "": "Left out", yes: "Included" })),
     field("Search by", choose("mode", params.mode, ["", "meaning", "words"], { "": "Meaning and words", meaning: "Meaning", words: "Words" }))));
 }
 

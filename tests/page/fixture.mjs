@@ -1,0 +1,50 @@
+// What the tests in Chromium share: one browser, pages on which nothing may go wrong, servers.
+import assert from "node:assert/strict";
+import { after, test as plainTest } from "node:test";
+import { hasBrowser, launch, visit } from "./browser.mjs";
+import { Server } from "./server.mjs";
+
+export const skip = hasBrowser ? false : "there is no chromium";
+
+let browser; // a promise, once a test needs it
+after(async () => (await browser)?.close());
+
+// What a failed test left behind must not keep the process running.
+setTimeout(() => process.exit(1), 240_000).unref();
+
+// A test; what it starts is ended in the reverse order.
+export const test = (name, run) => plainTest(name, { skip, timeout: 60_000 }, (t) => {
+  const ends = [];
+  t.ending = (end) => ends.unshift(end);
+  t.after(async () => {
+    for (const end of ends) await end();
+  });
+  return run(t);
+});
+
+// A page of a server. When the test ends, no error may have occurred on it, except the allowed ones.
+export async function openPage(t, of, { path = "", allowed = /^$/, ...options } = {}) {
+  browser ??= launch();
+  const page = await visit(await browser, of.url + path, options);
+  t.ending(async () => {
+    await page.context().close();
+    assert.deepEqual(page.faults.filter((fault) => !allowed.test(fault)), []);
+  });
+  await page.locator("main h1, dialog").first().waitFor();
+  return page;
+}
+
+export async function fresh(t, ...flags) {
+  const one = await Server.start(...flags);
+  t.ending(() => one.stop());
+  return one;
+}
+
+export const texts = (locator) => locator.allTextContents();
+export const has = (page, text) => page.getByText(text).first().waitFor();
+export const listed = (page, n) =>
+  page.waitForFunction((want) => document.querySelectorAll("main li.note").length === want, n);
+
+export async function embedded(server) {
+  while ((await server.call("memory.stats")).embedding.pending) await new Promise((resolve) => setTimeout(resolve, 50));
+}

@@ -1,0 +1,148 @@
+// The views of what was changed, by whom, and of what waits for review; for servers that have the methods.
+import assert from "node:assert/strict";
+import { fresh, has, listed, openPage, skip, test as anyTest, texts } from "./fixture.mjs";
+import { Server } from "./server.mjs";
+
+const projectId = "p";
+
+async function methodsOf() {
+  if (skip) return [];
+  const server = await Server.start();
+  const { methods } = await server.call("rpc.discover");
+  await server.stop();
+  return methods.map(({ name }) => name);
+}
+
+const methods = await methodsOf();
+
+// A test of a server that has these methods.
+function test(name, needs, run) {
+  if (needs.every((method) => methods.includes(method))) anyTest(name, run);
+}
+
+// Calls a tool as an agent does.
+async function agent(server, name, args, client = { name: "tea-agent", version: "1.2" }) {
+  const version = "2026-07-28";
+  const prefix = "io.modelcontextprotocol/";
+  const _meta = { [`${prefix}protocolVersion`]: version, [`${prefix}clientInfo`]: client, [`${prefix}clientCapabilities`]: {} };
+  const response = await fetch(`${server.url}mcp`, {
+    method: "POST",
+    headers: {
+      "Content-Type": "application/json", Accept: "application/json, text/event-stream",
+      "MCP-Protocol-Version": version, "Mcp-Method": "tools/call", "Mcp-Name": name,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: args, _meta } }),
+  });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  const { result } = JSON.parse(text.replace(/^data: /, ""));
+  assert.ok(!result.isError, text);
+  return result.structuredContent;
+}
+
+const needsUndo = ["memory.history", "memory.undo"];
+
+test("a deleted note is put back from the message", needsUndo, async (t) => {
+  const of = await fresh(t);
+  const { id } = await of.call("memory.add_note", { projectId, groupId: "g", title: "Kettle", text: "It boils." });
+  const page = await openPage(t, of, { path: `#/notes?note=${id}` });
+  await page.locator("#pane").getByRole("button", { name: "Delete" }).click();
+  await page.locator("li.note", { hasText: "Kettle" }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.locator("li.note", { hasText: "Kettle" }).waitFor();
+  assert.equal((await of.call("memory.get", { id })).text, "It boils.");
+});
+
+test("the history shows who changed what, and puts it back", needsUndo, async (t) => {
+  const of = await fresh(t);
+  const { id } = await agent(of, "memory_add_note", { projectId, groupId: "g", title: "Kettle", text: "It boils at 98 degrees." });
+  const found = (await of.call("memory.list_recent", { projectId })).items[0].id;
+  assert.ok(found.startsWith(id));
+  await of.call("memory.update", { id: found, patch: { text: "It boils at 96 degrees." } });
+  const page = await openPage(t, of, { path: `#/history?note=${found}` });
+  const changes = page.locator("#pane .changes > li");
+  await changes.nth(1).waitFor();
+  assert.deepEqual(await texts(changes.first().locator("del, ins")), ["98", "96"]);
+  await changes.nth(1).getByText("tea-agent 1.2").waitFor();
+  await page.locator("main .changes > li").nth(1).waitFor();
+  await changes.first().getByRole("button", { name: "Undo" }).click();
+  await page.locator("#pane .body", { hasText: "98 degrees" }).waitFor();
+  assert.equal((await of.call("memory.get", { id: found })).text, "It boils at 98 degrees.");
+  await has(page, "1 change undone.");
+});
+
+test("a note of an agent appears with the name of its client", ["memory.history"], async (t) => {
+  const of = await fresh(t);
+  await of.call("memory.add_note", { projectId, groupId: "g", text: "First." });
+  const page = await openPage(t, of);
+  await listed(page, 1);
+  await agent(of, "memory_add_note", { projectId, groupId: "g", title: "Live", text: "From an agent." });
+  await page.locator("#live", { hasText: "New: Live (tea-agent)" }).waitFor();
+});
+
+test("a note is replaced by a newer one", ["memory.history"], async (t) => {
+  const of = await fresh(t);
+  const { id } = await of.call("memory.add_note", { projectId, groupId: "g", title: "Kettle", text: "It boils at 98 degrees." });
+  const page = await openPage(t, of, { path: `#/notes?note=${id}` });
+  const pane = page.locator("#pane");
+  await pane.getByRole("button", { name: "Replace" }).click();
+  await pane.getByLabel("Text").fill("The new kettle boils at 80 degrees.");
+  await pane.getByRole("button", { name: "Save" }).click();
+  await pane.locator(".body", { hasText: "80 degrees" }).waitFor();
+  await listed(page, 1);
+  const old = await of.call("memory.get", { id });
+  assert.equal(old.supersededBy, (await of.call("memory.list_recent", { projectId })).items[0].id);
+  await page.evaluate((to) => { location.hash = `#/notes?note=${to}`; }, id);
+  await has(page, "Superseded:");
+});
+
+test("a note that waits for review is accepted or rejected", ["memory.review"], async (t) => {
+  const of = await fresh(t);
+  await of.call("memory.upsert_global", { projectId, key: "global.memory.review", value: true });
+  for (const title of ["Good", "Better", "Bad"]) await agent(of, "memory_add_note", { projectId, groupId: "g", title, text: `${title} text.` });
+  const page = await openPage(t, of, { path: "#/review" });
+  await listed(page, 3);
+  await page.getByRole("button", { name: "Accept Good" }).click();
+  await listed(page, 2);
+  await page.getByRole("button", { name: "Change Better" }).click();
+  await page.locator("dialog textarea").fill("Best text.");
+  await page.locator("dialog").getByRole("button", { name: "Accept" }).click();
+  await listed(page, 1);
+  await page.getByRole("button", { name: "Reject Bad" }).click();
+  await has(page, "Nothing waits for review");
+  const { items } = await of.call("memory.list_recent", { projectId });
+  assert.deepEqual(items.map(({ text }) => text).sort(), ["Best text.", "Good text."]);
+});
+
+test("a note is erased from the history", [...needsUndo, "memory.forget"], async (t) => {
+  const of = await fresh(t);
+  const { id } = await of.call("memory.add_note", { projectId, groupId: "g", title: "Kettle", text: "Secret tea." });
+  await of.call("memory.add_note", { projectId, groupId: "g", text: "Another." });
+  await of.call("memory.delete", { id });
+  const page = await openPage(t, of, { path: "#/history" });
+  await page.getByRole("button", { name: "Erase" }).click();
+  await page.locator("dialog").getByRole("button", { name: "Erase" }).click();
+  await has(page, "Erased.");
+  await page.locator("main", { hasText: "Secret tea" }).waitFor({ state: "detached" }).catch(() => {});
+  assert.doesNotMatch(JSON.stringify(await of.call("memory.history", {})), /Secret tea/);
+});
+
+test("projects are renamed, merged, deleted and put back", [...needsUndo, "memory.project_merge"], async (t) => {
+  const of = await fresh(t);
+  for (const name of ["one", "two"]) await of.call("memory.add_note", { projectId: name, groupId: "g", text: `Note of ${name}.` });
+  const page = await openPage(t, of, { path: "#/projects" });
+  const dialog = page.locator("dialog");
+  await page.getByRole("button", { name: "Rename one" }).click();
+  await dialog.getByLabel("New name").fill("three");
+  await dialog.getByRole("button", { name: "Rename" }).click();
+  await page.getByRole("button", { name: "Merge three" }).click();
+  await dialog.getByRole("combobox").selectOption("two");
+  await dialog.getByRole("button", { name: "Merge" }).click();
+  await page.locator("main li.note", { hasText: "2 notes" }).waitFor();
+  await page.getByRole("button", { name: "Delete two" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await has(page, "Deleted.");
+  await page.locator(".toast", { hasText: "Deleted." }).getByRole("button", { name: "Undo" }).click();
+  await page.locator("main li.note", { hasText: "2 notes" }).waitFor();
+  assert.equal((await of.call("memory.list_recent", { projectId: "two" })).items.length, 2);
+});
