@@ -12,13 +12,23 @@ const verbs = {
   group_add: "created a group", group_update: "changed a group", group_delete: "deleted a group",
   global_add: "set a global", global_update: "changed a global", global_delete: "deleted a global",
 };
+// What a change shows, by the names of the members; others are left out.
+const labels = {
+  title: "Title", text: "Text", groupId: "Group", tags: "Tags", source: "Source", metadata: "Metadata", projectId: "Project",
+  key: "Key", value: "Value", description: "Description", expiresAt: "Expires", supersededBy: "Superseded by",
+};
 const ofNote = (op) => ["add", "update", "delete", "expire"].includes(op);
-const short = (value) => (typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value));
+
+function short(value) {
+  if (Array.isArray(value)) return value.join(", ");
+  return typeof value === "string" ? value : value === null || value === undefined ? "" : JSON.stringify(value);
+}
 
 // "claude-code 2.1 in session abc": who made a change, as far as is known. Clients name themselves.
 export function author(by) {
   const claimed = [by.claimed?.client, by.claimed?.version].filter(Boolean).join(" ");
-  return [h("b", { dir: "auto" }, claimed || by.user || by.transport || "Unknown"), by.session && [" in session ", h("bdi", null, by.session)]];
+  const otherwise = by.transport ? `A client over ${by.transport}` : "Somebody";
+  return [h("b", { dir: "auto" }, claimed || by.user || otherwise), by.session && [" in session ", h("bdi", null, by.session)]];
 }
 
 export function shownDifference(before, after) {
@@ -26,10 +36,12 @@ export function shownDifference(before, after) {
   return h("div.diff", { dir: "auto" }, difference(before, after).map(([kind, text]) => (tags[kind] ? h(tags[kind], null, text) : text)));
 }
 
-// The members that a change set, with their values before and after.
-function members(before, after) {
-  return Object.keys(before).filter((name) => short(before[name]) !== short(after?.[name])).map((name) =>
-    h("div.member", null, h("h4", null, name), after ? shownDifference(short(before[name]), short(after[name])) : h("p", { dir: "auto" }, short(before[name]))));
+// The members that a change set, with their values before and, if `after` is known, after it.
+function members({ op, before = {} }, after) {
+  const gone = op.endsWith("delete") || op === "expire";
+  const names = Object.keys(before).filter((name) => labels[name] && short(before[name]) !== short(after?.[name]));
+  return names.filter((name) => !gone || !["title", "projectId"].includes(name)).map((name) => h("div.member", null,
+    h("h4", null, labels[name]), after ? shownDifference(short(before[name]), short(after[name])) : h("p.was", { dir: "auto" }, short(before[name]))));
 }
 
 // Reports what an undo did, and offers to undo that too.
@@ -60,12 +72,12 @@ async function undoOne(change) {
 
 function item(change, after, { withNote }) {
   const before = change.before ?? {};
-  const about = String(before.title ?? before.text ?? before.key ?? "a note").slice(0, 80);
+  const about = String(after?.title ?? before.title ?? before.text ?? before.key ?? "a note").slice(0, 80);
   const gone = change.op === "delete" || change.op === "expire";
   return h("li.change", { "data-change": change.change }, h("p", null, author(change.by), ` ${verbs[change.op] ?? change.op} `,
     withNote && ofNote(change.op) && (gone ? h("bdi", null, about) : h("a", { href: withParams({ note: change.id }), dir: "auto" }, about)),
     " ", time(change.at), change.undoes && " (undo)"),
-  members(before, after),
+  members(change, gone ? undefined : after),
   h("div.actions", null,
     writes("memory.undo") && change.op !== "forget" && h("button", { type: "button", onclick: () => undoOne(change) }, "Undo"),
     writes("memory.forget") && gone && h("button.danger", { type: "button", onclick: () => forget(change.id) }, "Erase")));
@@ -96,11 +108,18 @@ export async function show(main) {
   const list = h("ol.changes");
   const end = h("div.end");
   const bar = h("div.row");
+  const after = new Map(); // notes by id, as they were after the change that is shown next
   fill(main, page(title, h("p.hint", null, "Every change can be seen here and put back."), bar, list, end));
   let cursor;
   const more = async () => {
     const answer = await call("memory.history", inProject({ limit: 50, ...(cursor && { cursor }) }));
-    list.append(...answer.items.map((change) => item(change, undefined, { withNote: true })));
+    const ids = new Set(answer.items.filter(({ op, id }) => op === "update" && !after.has(id)).map(({ id }) => id));
+    await Promise.all([...ids].map(async (id) => after.set(id, await call("memory.get", { id }).catch(() => undefined))));
+    list.append(...answer.items.map((change) => {
+      const was = after.get(change.id);
+      if (was) after.set(change.id, { ...was, ...change.before });
+      return item(change, was, { withNote: true });
+    }));
     cursor = answer.nextCursor;
     fill(end, cursor ? h("button", { type: "button", onclick: more }, "Older changes") : null);
     if (can("memory.undo") && !app.readOnly)
@@ -110,6 +129,7 @@ export async function show(main) {
   };
   const start = () => {
     cursor = undefined;
+    after.clear();
     list.replaceChildren();
     return more().catch((error) => fill(end, sentence(error)));
   };

@@ -61,6 +61,10 @@ function showNote(params) {
     if (on) title?.setAttribute("aria-current", "true");
     else title?.removeAttribute("aria-current");
   }
+  if (pane.dataset.editing) {
+    if (params.note && pane.dataset.id !== params.note) toast("Save or cancel the note that you edit first.");
+    return;
+  }
   if (params.note && pane.dataset.id !== params.note) note.show(pane, params.note);
   else if (!params.note && !pane.hidden && pane.dataset.id !== "new") {
     pane.hidden = true;
@@ -208,6 +212,7 @@ function listen() {
     byId("main").focus();
   });
   addEventListener("hashchange", () => route());
+  addEventListener("beforeunload", (event) => byId("pane").dataset.editing && event.preventDefault());
   addEventListener("memory", () => refresh().catch(() => {}));
   addEventListener("project", () => {
     if (app.project) localStorage.setItem(KEY, app.project);

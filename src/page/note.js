@@ -86,10 +86,12 @@ async function remove(note) {
 async function supersede(pane, note) {
   const save = async (values) => {
     const answer = await call("memory.add_note", inProject({ ...values, projectId: note.projectId, supersedes: [note.id] }));
+    delete pane.dataset.editing;
     toast("The new note replaces the old one.", "Undo", () => undo(answer.change));
     changed();
     location.hash = withParams({ note: answer.id });
   };
+  pane.dataset.editing = "yes";
   fill(pane, closer(), h("h2", { tabindex: "-1" }, "Replace this note"), await form(note, { save, cancel: () => show(pane, note.id) }));
   pane.querySelector("h2").focus();
 }
@@ -100,6 +102,7 @@ export async function create() {
   const save = async (values) => {
     const projectId = project.value;
     const answer = await call("memory.add_note", { projectId, ...values });
+    delete pane.dataset.editing;
     toast(answer.duplicate ? "An equal note exists already." : (answer.warning ?? "Stored."));
     app.project = answer.canonicalProjectId ?? projectId;
     changed();
@@ -107,6 +110,7 @@ export async function create() {
   };
   pane.hidden = false;
   pane.dataset.id = "new";
+  pane.dataset.editing = "yes";
   const cancel = () => close(pane);
   fill(pane, closer(), h("h2", { tabindex: "-1" }, "New note"));
   const edit = await form({}, { save, cancel });
@@ -118,6 +122,7 @@ export async function create() {
 export function close(pane) {
   pane.hidden = true;
   delete pane.dataset.id;
+  delete pane.dataset.editing;
   fill(pane);
   if (here().params.note) location.hash = withParams({ note: "" });
 }
@@ -150,8 +155,8 @@ function actions(pane, note) {
   const button = (text, run, kind) => h(kind ? `button.${kind}` : "button", { type: "button", onclick: run }, text);
   const edit = async () => {
     const save = async (values) => (await update(note, values)) && show(pane, note.id);
+    pane.dataset.editing = "yes"; // before the form is built: a change elsewhere must not replace it
     fill(pane, closer(), h("h2", { tabindex: "-1" }, "Edit"), await form(note, { save, cancel: () => show(pane, note.id) }));
-    pane.dataset.editing = "yes";
     pane.querySelector("textarea").focus();
   };
   return h("div.actions", null,
@@ -181,7 +186,7 @@ export async function show(pane, id, { quiet = false } = {}) {
   delete pane.dataset.editing;
   try {
     const note = await call("memory.get", { id });
-    if (pane.dataset.id !== id) return;
+    if (pane.dataset.id !== id || pane.dataset.editing) return;
     const more = h("div");
     fill(pane, closer(), detail(note, here().params.q), actions(pane, note), more);
     if (!quiet) pane.querySelector("h2").focus({ preventScroll: true });

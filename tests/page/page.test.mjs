@@ -124,6 +124,9 @@ test("an edit that would overwrite another one asks first", async (t) => {
   await page.getByRole("button", { name: "Edit" }).click();
   await page.getByLabel("Text").fill("Mine.");
   await server.call("memory.update", { id, patch: { text: "Theirs." } });
+  await page.locator("main li.note", { hasText: "Theirs." }).waitFor();
+  await page.locator("main li.note a.title", { hasText: "Retries doubled" }).click();
+  await has(page, "Save or cancel the note that you edit first.");
   await page.getByRole("button", { name: "Save" }).click();
   await has(page, "The note has changed");
   await page.locator("dialog").getByRole("button", { name: "Cancel" }).click();
