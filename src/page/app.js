@@ -7,6 +7,7 @@ export const app = {
   project: null, // null: none is chosen
   projects: [], // { name, notes }
   readOnly: false,
+  scope: null, // the only project that the server gives access to
 };
 
 export const can = (method) => app.methods.has(method);

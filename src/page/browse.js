@@ -103,7 +103,8 @@ export async function show(main, params) {
   };
   try {
     fill(side, await overview(params));
-    if (!(await more())) fill(end, empty("No notes here", h("p", null, "No note passes these filters. ", h("a", { href: link("notes") }, "Show all notes"))));
+    const filtered = params.group || params.tag || params.day;
+    if (!(await more())) fill(end, filtered ? empty("No notes here", h("p", null, "No note passes these filters. ", h("a", { href: link("notes") }, "Show all notes"))) : noProject());
     shown();
   } catch (error) {
     fill(end, sentence(error));

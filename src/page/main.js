@@ -14,7 +14,24 @@ import * as review from "./review.js";
 import * as search from "./search.js";
 import { titleOf } from "./text.js";
 
+// The project of the last visit. A browser may refuse to keep it.
 const KEY = "fumi.project";
+const lastProject = {
+  get() {
+    try {
+      return localStorage.getItem(KEY);
+    } catch {
+      return null;
+    }
+  },
+  set(name) {
+    try {
+      localStorage.setItem(KEY, name);
+    } catch {
+      // it is asked for again at the next visit
+    }
+  },
+};
 
 // The views in the order of the navigation. One whose method the server lacks is not shown.
 const views = {
@@ -41,8 +58,8 @@ function showProjects() {
 async function loadProjects() {
   const { names } = await call("memory.list_names", { kind: "project", limit: 1000 });
   app.projects = names;
-  app.project ??= localStorage.getItem(KEY);
-  if (!names.some(({ name }) => name === app.project)) app.project = [...names].sort((a, b) => b.notes - a.notes)[0]?.name ?? null;
+  app.project ??= lastProject.get();
+  if (!names.some(({ name }) => name === app.project)) app.project = [...names].sort((a, b) => b.notes - a.notes)[0]?.name ?? app.scope;
   showProjects();
 }
 
@@ -145,8 +162,10 @@ async function connected() {
   banner.hidden = true;
   document.body.dataset.connected = "yes";
   try {
-    const [facts] = await Promise.all([call("memory.health"), loadProjects()]);
+    const facts = await call("memory.health");
     app.readOnly = facts.readOnly;
+    app.scope = facts.projectId;
+    await loadProjects();
     byId("new").hidden = !writes("memory.add_note");
     newest = undefined;
     call("memory.watch").catch(() => {});
@@ -215,7 +234,7 @@ function listen() {
   addEventListener("beforeunload", (event) => byId("pane").dataset.editing && event.preventDefault());
   addEventListener("memory", () => refresh().catch(() => {}));
   addEventListener("project", () => {
-    if (app.project) localStorage.setItem(KEY, app.project);
+    if (app.project) lastProject.set(app.project);
     newest = undefined;
     showProjects();
   });

@@ -44,7 +44,3 @@ export const texts = (locator) => locator.allTextContents();
 export const has = (page, text) => page.getByText(text).first().waitFor();
 export const listed = (page, n) =>
   page.waitForFunction((want) => document.querySelectorAll("main li.note").length === want, n);
-
-export async function embedded(server) {
-  while ((await server.call("memory.stats")).embedding.pending) await new Promise((resolve) => setTimeout(resolve, 50));
-}

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before } from "node:test";
-import { embedded, fresh, has, listed, openPage, skip, test, texts } from "./fixture.mjs";
+import { fresh, has, listed, openPage, skip, test, texts } from "./fixture.mjs";
 import { notes, projectId } from "./notes.mjs";
 import { Server } from "./server.mjs";
 
@@ -16,7 +16,7 @@ before(async () => {
   await server.call("memory.import", { projectId, notes: notes() });
   await server.call("memory.upsert_global", { projectId, key: "global.project.conventions", value: { language: "TypeScript" } });
   await server.call("memory.group_create", { projectId, groupKey: "lessons", title: "Lessons", description: "What went wrong once." });
-  await embedded(server);
+  await server.embedded();
 });
 after(() => server?.stop());
 
@@ -261,6 +261,21 @@ test("a server with a token asks for it once", async (t) => {
   await page.reload();
   await has(page, "No notes yet");
   assert.equal(await page.locator("dialog").count(), 0);
+});
+
+test("a server of one project shows that project", async (t) => {
+  const of = await fresh(t);
+  await of.call("memory.add_note", { projectId: "other", groupId: "g", text: "Not for this page." });
+  await of.end();
+  await of.run("--project", "mine");
+  const page = await open(t, { of });
+  await has(page, "No notes yet");
+  await page.getByRole("button", { name: "New note" }).click();
+  assert.equal(await page.locator("#pane").getByLabel("Project").inputValue(), "mine");
+  await page.getByLabel("Text").fill("The first of mine.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("main li.note", { hasText: "The first of mine." }).waitFor();
+  assert.deepEqual(await texts(page.locator("#project option")), ["mine"]);
 });
 
 test("a read-only server offers nothing that writes", async (t) => {

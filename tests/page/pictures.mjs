@@ -33,7 +33,7 @@ async function search(page) {
 }
 
 await server.call("memory.import", { projectId, notes: notes() });
-while ((await server.call("memory.stats")).embedding.pending) await new Promise((done) => setTimeout(done, 50));
+await server.embedded();
 await picture("page-light", "#/search?q=why+were+customers+charged+twice", "light", search);
 await picture("page-dark", "#/notes", "dark", (page) => page.locator("li.note").nth(3).waitFor());
 await picture("page-map", "#/map", "light", async (page) => {

@@ -61,6 +61,11 @@ export class Server {
     return result;
   }
 
+  // Waits until all notes have vectors.
+  async embedded() {
+    while ((await this.call("memory.stats")).embedding.pending) await new Promise((done) => setTimeout(done, 50));
+  }
+
   async end() {
     this.#child.kill("SIGTERM");
     const [status] = await this.#ended;
