@@ -48,7 +48,7 @@ test("a deleted note is put back from the message", needsUndo, async (t) => {
   const page = await openPage(t, of, { path: `#/notes?note=${id}` });
   await page.locator("#pane").getByRole("button", { name: "Delete" }).click();
   await page.locator("li.note", { hasText: "Kettle" }).waitFor({ state: "detached" });
-  await page.getByRole("button", { name: "Undo" }).click();
+  await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
   await page.locator("li.note", { hasText: "Kettle" }).waitFor();
   assert.equal((await of.call("memory.get", { id })).text, "It boils.");
 });
