@@ -96,15 +96,19 @@ static inline void fixture_vector(double angle, float out[DIM])
     out[1] = (float)sin(angle);
 }
 
-/* Adds a note with one vector, or without a vector if the angle is NAN. */
+/* Adds a note with one vector, or without a vector if the angle is NAN. Nothing of the change is
+ * returned, so threads with a fixture of their own need not free its arena. */
 static inline int fixture_put(struct fixture *t, struct note *n, double angle)
 {
     float x[DIM];
     struct passage p = {0, (uint32_t)n->text.n, x};
     struct vectors v = {.space = SPACE, .dim = DIM, .items = &p, .n = !isnan(angle)};
+    struct fumi_arena a = {0};
     fixture_vector(isnan(angle) ? 0 : angle, x);
-    return store_add_note(t->s, &t->a, n,
-                          &(struct note_change){.vectors = &v, .allow_duplicate = true}, &t->e);
+    int rc = store_add_note(t->s, &a, n,
+                            &(struct note_change){.vectors = &v, .allow_duplicate = true}, &t->e);
+    fumi_arena_done(&a);
+    return rc;
 }
 
 static inline int fixture_add(struct fixture *t, const char *id, const char *text, double angle)

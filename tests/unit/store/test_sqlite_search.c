@@ -583,6 +583,7 @@ static void *add_some(void *arg)
             c->failed += store_update_note(mine.s, &mine.a, n.id, &to, NOTE_GROUP, NULL, &mine.e) !=
                          0;
     }
+    fumi_arena_done(&mine.a);
     return NULL;
 }
 

@@ -261,6 +261,7 @@ static void *add_some(void *arg)
         if (i % 3 == 0)
             c->failed += store_delete(mine.s, &mine.a, n.id, NULL, &mine.e) != 0;
     }
+    fumi_arena_done(&mine.a);
     return NULL;
 }
 
@@ -308,6 +309,7 @@ static void *add_bad(void *arg)
                                     &(struct note_change){.vectors = &v, .allow_duplicate = true},
                                     &mine.e) == 0;
     }
+    fumi_arena_done(&mine.a);
     return NULL;
 }
 
