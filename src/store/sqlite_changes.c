@@ -187,17 +187,22 @@ int store_sqlite_change_settle(struct db *d, struct store_sqlite_change *c, stru
     return supersede_key(d, c, &n.note, last, NULL, e);
 }
 
-/* Whether `id` is the note itself or one of its successors. */
-static int is_successor(struct db *d, struct fumi_arena *a, const struct note *n,
-                        struct fumi_str id, struct fumi_err *e)
+/* A cycle, which a damaged file may have, ends the search: `mark` is a note that the search has
+ * passed, and moves on after 1, 2, 4 ... steps. */
+int store_sqlite_is_successor(struct db *d, struct fumi_arena *a, struct fumi_str of,
+                              struct fumi_str id, struct fumi_err *e)
 {
-    struct fumi_str next = n->id;
-    for (struct stored s; next.p && !fumi_eq(next, id); next = s.note.superseded_by) {
-        int found = store_sqlite_find(d, a, next, 0, &s, e);
+    struct fumi_str mark = {0};
+    struct stored s;
+    for (size_t i = 1; of.p && !fumi_eq(of, id); i++, of = s.note.superseded_by) {
+        int found = store_sqlite_find(d, a, of, 0, &s, e);
         if (found <= 0)
             return found;
+        if (mark.p && fumi_eq(of, mark))
+            return 0;
+        mark = i & (i - 1) ? mark : of;
     }
-    return next.p != NULL;
+    return of.p != NULL;
 }
 
 /* Finds the notes that `n` is to supersede, before anything is changed. */
@@ -207,7 +212,7 @@ static int find_superseded(struct db *d, struct fumi_arena *a, const struct note
     for (size_t i = 0; i < ids.n; i++) {
         struct fumi_str id = ids.items[i];
         int found = store_sqlite_find(d, a, id, 0, &out[i], e);
-        int cycle = found > 0 ? is_successor(d, a, n, id, e) : 0;
+        int cycle = found > 0 ? store_sqlite_is_successor(d, a, n->id, id, e) : 0;
         if (found < 0 || cycle < 0)
             return -1;
         if (!found || !fumi_eq(out[i].note.project, n->project))
@@ -225,12 +230,21 @@ static int find_superseded(struct db *d, struct fumi_arena *a, const struct note
     return 0;
 }
 
+static bool is_repeated(struct fumi_strs ids, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (fumi_eq(ids.items[i], ids.items[at]))
+            return true;
+    return false;
+}
+
 static int supersede(struct db *d, struct store_sqlite_change *c, const struct note *n,
                      const struct stored *old, struct fumi_strs ids, struct fumi_strs *done,
                      struct fumi_err *e)
 {
     for (size_t i = 0; i < ids.n; i++) {
-        if (old[i].note.superseded_by.p && fumi_eq(old[i].note.superseded_by, n->id))
+        bool done_before = old[i].note.superseded_by.p && fumi_eq(old[i].note.superseded_by, n->id);
+        if (done_before || is_repeated(ids, i))
             continue;
         if (set_successor(d, c, &old[i], n->id, e))
             return -1;

@@ -36,7 +36,9 @@ void store_sqlite_backup_made(struct store_sqlite *s, const char *path);
  * remove: op is CHANGE_DELETE or CHANGE_EXPIRE; what the note had superseded gets its successor.
  * release: only the latter, for a note that is removed without a row in the journal.
  * settle: if the note is current and has a key, the current note of its project with that key that
- * was created last stays current, and supersedes the others; if `last`, it is this note. */
+ * was created last stays current, and supersedes the others; if `last`, it is this note.
+ * is_successor: 1 if `id` is the note `of`, its successor, the successor of that, and so on; 0 if
+ * not; -1 with *e set. */
 int store_sqlite_change_add(struct db *d, struct store_sqlite_change *c, struct note *n,
                             const struct vectors *v, struct fumi_err *e);
 int store_sqlite_change_note(struct db *d, struct store_sqlite_change *c, const struct stored *old,
@@ -48,6 +50,8 @@ int store_sqlite_change_release(struct db *d, struct store_sqlite_change *c,
                                 const struct note *removed, struct fumi_err *e);
 int store_sqlite_change_settle(struct db *d, struct store_sqlite_change *c, struct fumi_str id,
                                bool last, struct fumi_err *e);
+int store_sqlite_is_successor(struct db *d, struct fumi_arena *a, struct fumi_str of,
+                              struct fumi_str id, struct fumi_err *e);
 
 /* Groups (sqlite_groups.c) and globals (sqlite_globals.c) with the journal. find: by id; 1, 0 if
  * there is none, -1 with *e set; *valid: it matches its checksum. write: adds the row, or replaces

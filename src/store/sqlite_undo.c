@@ -306,20 +306,22 @@ static int put_back(struct db *d, struct undo *u, const struct change *row, stru
     return 0;
 }
 
-/* A note whose successor does not exist becomes current; one key has one current note. */
+/* A note whose successor does not exist, or which is among the successors of its successor, becomes
+ * current; one key has one current note. */
 static int settle(struct db *d, struct undo *u, struct fumi_str id, struct fumi_err *e)
 {
     struct stored is;
     int64_t there;
-    int found = store_sqlite_find(d, u->arena, id, 0, &is, e);
+    int found = store_sqlite_find(d, u->arena, id, 0, &is, e), cycle;
     if (found <= 0 || is.damaged)
         return found < 0 ? -1 : 0;
     if (!is.note.superseded_by.p)
         return store_sqlite_change_settle(d, &u->change, id, false, e);
+    cycle = store_sqlite_is_successor(d, u->arena, is.note.superseded_by, id, e);
     found = store_sqlite_number(d, e, &there, "SELECT 1 FROM notes WHERE id=?1", "s",
                                 is.note.superseded_by);
-    if (found)
-        return found < 0 ? -1 : 0;
+    if (found < 0 || cycle < 0 || (found && !cycle))
+        return found < 0 || cycle < 0 ? -1 : 0;
     struct note to = is.note;
     to.superseded_by = (struct fumi_str){0};
     return store_sqlite_change_note(d, &u->change, &is, &to, NOTE_SUPERSEDED_BY, NULL, e) ||

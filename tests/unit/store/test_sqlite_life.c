@@ -148,6 +148,48 @@ TEST(a_superseded_note_is_left_out)
     fixture_end(&t);
 }
 
+TEST(a_note_is_superseded_once)
+{
+    struct fixture t = {0};
+    struct note_change how = {.by = NULL};
+    struct fumi_str twice[] = {FUMI_STR("1"), FUMI_STR("1")};
+    CHECK(fixture_open(&t));
+    CHECK_INT(fixture_add(&t, "1", "The database is Oracle.", 0.1), 0);
+    how.supersedes = (struct fumi_strs){twice, 2};
+    CHECK_INT(say_text(&t, "2", "The database is Postgres.", &how), 0);
+    CHECK_INT(how.superseded.n, 1);
+    CHECK_INT(history(&t, "1").n, 2);
+    CHECK_STR(fumi_str(found(&t, "database", false)), "2");
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
+/* Makes the note `to` the successor of the note `from`. Returns the number of the change. */
+static int64_t succeed(struct fixture *t, const char *from, const char *to)
+{
+    struct fumi_str id = fumi_str(from);
+    struct note_change how = {.by = &somebody, .supersedes = {&id, 1}};
+    return store_update_note(t->s, &t->a, fumi_str(to), NULL, 0, &how, &t->e) ? -1 : how.change;
+}
+
+TEST(an_undo_makes_no_cycle_of_successors)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    CHECK_INT(fixture_add(&t, "1", "The first text.", 0.1), 0);
+    CHECK_INT(fixture_add(&t, "2", "The second text.", 0.2), 0);
+    CHECK_INT(fixture_add(&t, "3", "The third text.", 0.3), 0);
+    struct undone back = undo(&t, succeed(&t, "1", "2"));
+    CHECK(succeed(&t, "2", "1") > 0);
+    CHECK(undo(&t, back.change).change > 0);
+    CHECK(!got(&t, "1").superseded_by.p);
+    CHECK_STR(got(&t, "2").superseded_by, "1");
+    CHECK(succeed(&t, "3", "1") > 0);
+    CHECK(succeed(&t, "1", "3") == -1 && strstr(t.e.text, "supersede itself"));
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
 TEST(a_key_has_one_current_note)
 {
     struct fixture t = {0};
