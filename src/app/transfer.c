@@ -30,9 +30,14 @@ static const char *check_description(struct fumi_str s)
     return s.n > VALUE_MAX ? "must have at most 262144 bytes" : NULL;
 }
 
-static const struct fumi_field note_fields[] = {PROJECT_FIELD,
-                                                NOTE_REQUIRED_FIELDS(struct line, note.) KIND_FIELD,
-                                                ID_FIELD, NOTE_OPTIONAL_FIELDS(struct line, note.)};
+static const struct fumi_field note_fields[] = {
+    PROJECT_FIELD,
+    NOTE_REQUIRED_FIELDS(struct line, note.) KIND_FIELD,
+    ID_FIELD,
+    NOTE_OPTIONAL_FIELDS(struct line, note.)
+        LINE(note.superseded_by, "supersededBy", "Id of the note that replaces this one.",
+             .flags = FUMI_NULLABLE | FUMI_OMIT, .format = "uuid"),
+};
 
 static const struct fumi_field group_fields[] = {
     PROJECT_FIELD,
