@@ -408,9 +408,12 @@ int update_bound(struct fumi_call *call, const struct update_params *p, const st
     return 0;
 }
 
-/* Whether the change waits for review: of the project of the note. Sets *project to it. */
-static int update_waits(struct fumi_call *call, struct fumi_str id, struct fumi_str *project)
+/* Whether the change waits for review: of the project of the note, or of the one that the note is
+ * moved to. Sets *project to the former. */
+static int update_waits(struct fumi_call *call, const struct update_params *p,
+                        struct fumi_str *project)
 {
+    struct fumi_str id = p->id, to = p->patch.to.project;
     struct note n;
     if (!call->compact)
         return 0;
@@ -418,7 +421,8 @@ static int update_waits(struct fumi_call *call, struct fumi_str id, struct fumi_
         store_get_note(memory_store(call->self), call->arena, id, &n, &call->err))
         return -1;
     *project = n.project;
-    return waits_for_review(call, n.project);
+    int waits = waits_for_review(call, n.project);
+    return waits || !to.p ? waits : waits_for_review(call, to);
 }
 
 static int update_later(struct fumi_call *call, const struct update_params *given,
@@ -442,7 +446,7 @@ static enum fumi_ret update(struct fumi_call *call, const void *params, void *re
     const struct author by = author_of(call);
     struct note_written w;
     struct fumi_str project;
-    int later = update_waits(call, p->id, &project);
+    int later = update_waits(call, p, &project);
     if (later)
         return later < 0 || update_later(call, p, project, result) ? FUMI_FAIL : FUMI_OK;
     if (update_bound(call, p, &by, &w))

@@ -189,6 +189,7 @@ static int make_call(struct fumi_call *call, const struct review *r, struct fumi
                         adds ? (void *)&add : (void *)&update, &call->err))
         return -1;
     if (adds) {
+        add.project = r->project; /* it may have been renamed or merged since */
         add.note.text = text.p ? text : add.note.text;
         return add_bound(call, &add, r->id, &r->by, w);
     }

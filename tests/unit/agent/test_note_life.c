@@ -179,6 +179,38 @@ TEST(changes_by_agents_wait_for_review)
     fixture_end(&t);
 }
 
+TEST(a_note_moved_into_a_reviewed_project_waits)
+{
+    struct fixture t;
+    CHECK(fixture_begin(&t, AGENT_ALL));
+    struct fumi_str id = add_text(&t, "open", "Quokka that moves.", FUMI_STR(""));
+    ASK(&t, "memory.upsert_global",
+        "{\"projectId\":\"p\",\"key\":\"global.memory.review\",\"value\":true}");
+    const char *move =
+        fumi_fmt(&t.a, "{\"id\":\"%.*s\",\"patch\":{\"projectId\":\"p\"}}", FUMI_ARG(id)).p;
+    CHECK(holds(fixture_text(&t, use_tool(&t, "memory_update", move), "warning"), "waits"));
+    const struct fumi_val *note = ASK(&t, "memory.get", "{\"id\":\"%.*s\"}", FUMI_ARG(id));
+    CHECK_STR(fixture_text(&t, note, "projectId"), "open");
+    ASK(&t, "memory.review_accept", "{\"ids\":[\"%.*s\"]}", FUMI_ARG(review_id(&t)));
+    note = ASK(&t, "memory.get", "{\"id\":\"%.*s\"}", FUMI_ARG(id));
+    CHECK_STR(fixture_text(&t, note, "projectId"), "p");
+    fixture_end(&t);
+}
+
+TEST(a_note_that_waits_follows_its_project)
+{
+    struct fixture t;
+    CHECK(fixture_begin(&t, AGENT_ALL));
+    ASK(&t, "memory.upsert_global",
+        "{\"projectId\":\"p\",\"key\":\"global.memory.review\",\"value\":true}");
+    CHECK(use_tool(&t, "memory_add_note",
+                   "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"Quokka one.\"}"));
+    ASK(&t, "memory.project_rename", "{\"projectId\":\"p\",\"to\":\"renamed\"}");
+    ASK(&t, "memory.review_accept", "{\"ids\":[\"%.*s\"]}", FUMI_ARG(review_id(&t)));
+    CHECK_INT(fumi_size(fumi_get(look(&t, "renamed", "quokka", false), "results")), 1);
+    fixture_end(&t);
+}
+
 TEST(an_import_by_an_agent_waits_too)
 {
     struct fixture t;
