@@ -42,6 +42,12 @@ static void print_list(struct fumi_arena *a, const struct fumi_val *result)
     }
 }
 
+static void print_more(const struct fumi_val *result)
+{
+    if (fumi_is(fumi_get(result, "more"), FUMI_TRUE))
+        fputs("the time limit was reached: run the command again for the rest\n", stderr);
+}
+
 static void print_moved(struct fumi_arena *a, const struct fumi_val *result)
 {
     int64_t n = number(result, "notes");
@@ -49,6 +55,7 @@ static void print_moved(struct fumi_arena *a, const struct fumi_val *result)
            n == 1 ? "note was" : "notes were",
            FUMI_ARG(show_line(a, fumi_text(a, fumi_get(result, "projectId")))),
            number(result, "change"));
+    print_more(result);
 }
 
 static void print_deleted(struct fumi_arena *a, const struct fumi_val *result)
@@ -60,6 +67,7 @@ static void print_deleted(struct fumi_arena *a, const struct fumi_val *result)
            number(result, "notes"), number(result, "groups"), number(result, "globals"),
            FUMI_ARG(fumi_buf_str(&name)), FUMI_ARG(fumi_text(a, fumi_get(result, "since"))));
     fumi_buf_done(&name);
+    print_more(result);
 }
 
 static const struct verb {

@@ -38,10 +38,17 @@ static void print_undone(struct fumi_arena *a, const struct fumi_val *result, bo
 static bool print_conflicts(struct fumi_arena *a, const struct fumi_val *conflicts)
 {
     for (const struct fumi_val *v = fumi_first(conflicts); v; v = fumi_after(conflicts, v)) {
+        struct fumi_str id = show_line(a, fumi_text(a, fumi_get(v, "id")));
         int64_t later = 0;
         fumi_int(fumi_get(v, "change"), &later);
-        fprintf(stderr, "%.*s was not put back: change %" PRId64 " has changed it since\n",
-                FUMI_ARG(show_line(a, fumi_text(a, fumi_get(v, "id")))), later);
+        if (later)
+            fprintf(stderr, "%.*s was not put back: change %" PRId64 " has changed it since\n",
+                    FUMI_ARG(id), later);
+        else
+            fprintf(
+                stderr,
+                "%.*s was not put back: it is missing, exists again, or is in another project\n",
+                FUMI_ARG(id));
     }
     return fumi_first(conflicts);
 }
@@ -62,6 +69,8 @@ static int undo(struct invocation *i)
         fumi_put_key(&o, "change");
         flags_put_value(i->a, &o, &s->fields[0], i->words.items[0]);
     }
+    if (fumi_get(given, "since") && !fumi_get(given, "projectId"))
+        notes_put(&o, "projectId", FUMI_STR("."));
     fumi_put_close(&o, '}');
     i->short_ids = !f->format;
     int status = session_once(i, command_undo.method, &params, &result);
@@ -80,7 +89,8 @@ const struct command command_undo = {
     .usage = "[CHANGE]",
     .help = "Puts back a change, a session, or everything since a time.",
     .more = "CHANGE is a number that 'fumi history' prints. --session and --since put back several "
-            "changes at once. What a later change has altered too stays as it is and is reported. "
+            "changes at once; --since those of one project, by default that of the working "
+            "directory. What a later change has altered too stays as it is and is reported. "
             "The undo is a change itself and can be undone.",
     .shape = &shape,
     .method = "memory.undo",

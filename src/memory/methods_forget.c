@@ -50,7 +50,7 @@ static enum fumi_ret forget(struct fumi_call *call, const void *params, void *re
     struct fumi_strs removed = {0};
     for (size_t i = 0; i < p->ids.n; i++) {
         ids[i] = p->ids.items[i];
-        if (find_id(call, ID_OF_NOTE, &ids[i]))
+        if (find_id(call, ID_OF_HISTORY, &ids[i]))
             return FUMI_FAIL;
     }
     if (store_forget(store, call->arena, &q, &by, &f, &call->err) ||

@@ -184,7 +184,7 @@ static int show_changes(struct fumi_call *call, struct changes *all, struct hist
                                          .by = change_author(call->arena, &c->by),
                                          .undoes = c->undoes,
                                          .before = {c->before}};
-        show_id(call, ID_TO_DELETE | ID_OF_GROUP, &items[i].id);
+        show_id(call, ID_OF_HISTORY, &items[i].id);
     }
     return 0;
 }
@@ -201,7 +201,7 @@ static enum fumi_ret history(struct fumi_call *call, const void *params, void *r
                               .limit = (size_t)p->limit + 1};
     struct history_result *out = result;
     struct changes all = {0};
-    if ((q.id.p && find_id(call, ID_TO_DELETE | ID_OF_GROUP, &q.id)) ||
+    if ((q.id.p && find_id(call, ID_OF_HISTORY, &q.id)) ||
         project_of(call, p->project, &q.project) ||
         store_history(memory_store(call->self), call->arena, &q, &all, &call->err))
         return FUMI_FAIL;
@@ -316,11 +316,11 @@ static void show_undone(struct fumi_call *call, const struct undone *u, struct u
     struct conflict_item *left = fumi_alloc(call->arena, (u->conflicts_n + 1) * sizeof(*left));
     for (size_t i = 0; i < u->rows_n; i++) {
         rows[i] = (struct undone_item){u->rows[i].id, change_op_name(u->rows[i].op)};
-        show_id(call, ID_TO_DELETE | ID_OF_GROUP, &rows[i].id);
+        show_id(call, ID_OF_HISTORY, &rows[i].id);
     }
     for (size_t i = 0; i < u->conflicts_n; i++) {
         left[i] = (struct conflict_item){u->conflicts[i].id, u->conflicts[i].change};
-        show_id(call, ID_TO_DELETE | ID_OF_GROUP, &left[i].id);
+        show_id(call, ID_OF_HISTORY, &left[i].id);
     }
     *out = (struct undo_result){u->change, {rows, u->rows_n}, {left, u->conflicts_n}};
 }

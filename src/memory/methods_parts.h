@@ -59,7 +59,10 @@ void omit_global_group(struct note *n);
 bool shows_short_ids(const struct fumi_call *call);
 
 /* Notes and globals, whose ids memory.delete takes. */
-enum { ID_TO_DELETE = ID_OF_NOTE | ID_OF_GLOBAL };
+enum {
+    ID_TO_DELETE = ID_OF_NOTE | ID_OF_GLOBAL,
+    ID_OF_HISTORY = ID_TO_DELETE | ID_OF_GROUP | ID_OF_CHANGE, /* also deleted ones */
+};
 
 /* A note as memory.get returns it. */
 struct note_result {

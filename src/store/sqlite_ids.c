@@ -1,4 +1,5 @@
 /* Ids by their beginnings: a range of the index on the ids of each table. */
+#include "store/sqlite_journal.h"
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
@@ -16,6 +17,8 @@ static const struct {
     {ID_OF_NOTE, SELECT_FROM("notes")},
     {ID_OF_GROUP, SELECT_FROM("groups")},
     {ID_OF_GLOBAL, SELECT_FROM("globals")},
+    {ID_OF_CHANGE, "SELECT DISTINCT id FROM journal WHERE " JOURNAL_INDEXED
+                   " AND id>=?1 AND id<?2 AND (?3 IS NULL OR +project=?3) ORDER BY id LIMIT ?4"},
 };
 
 struct find_ids_args {
@@ -23,6 +26,14 @@ struct find_ids_args {
     const struct id_prefix *what;
     struct fumi_strs *out; /* room for `limit` ids of each table */
 };
+
+static void add(struct fumi_strs *out, struct fumi_str id)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (fumi_eq(out->items[i], id))
+            return;
+    out->items[out->n++] = id;
+}
 
 static int find_in(struct db *d, const struct find_ids_args *f, const char *sql, struct fumi_err *e)
 {
@@ -33,7 +44,7 @@ static int find_in(struct db *d, const struct find_ids_args *f, const char *sql,
                                          (int64_t)w->limit);
     int more = q ? 1 : -1;
     while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0)
-        f->out->items[f->out->n++] = store_sqlite_keep(q, 0, f->arena);
+        add(f->out, store_sqlite_keep(q, 0, f->arena));
     return more;
 }
 

@@ -150,7 +150,12 @@ struct sample {
 };
 
 /* Ids that begin with a text. */
-enum id_kind { ID_OF_NOTE = 1, ID_OF_GROUP = 2, ID_OF_GLOBAL = 4 };
+enum id_kind {
+    ID_OF_NOTE = 1,
+    ID_OF_GROUP = 2,
+    ID_OF_GLOBAL = 4,
+    ID_OF_CHANGE = 8, /* what the journal has, also if it was deleted */
+};
 
 struct id_prefix {
     unsigned kinds;          /* of enum id_kind */

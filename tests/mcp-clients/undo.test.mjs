@@ -84,7 +84,7 @@ test("everything since a time comes back, and an agent undoes its own change", a
   await value(client, "memory_delete", { id });
   await client.close();
   const later = new Date(Date.parse(items[0].at) + 1).toISOString();
-  await ask(dir, "undo", "--since", later, "-f", "json");
+  await ask(dir, "undo", "--project", projectId, "--since", later, "-f", "json");
   assert.equal((await ask(dir, "get", id, "-f", "json")).text, "The lighthouse is red.");
 });
 
