@@ -1,5 +1,6 @@
 /* What is known about notes besides their content: what was given to which session (injections),
  * how often a note was used, and what waits for review. */
+#include "store/sqlite_erase.h"
 #include "store/sqlite_journal.h"
 #include "store/sqlite_ops.h"
 
@@ -240,13 +241,18 @@ static int drop_review(struct db *d, void *arg, struct fumi_err *e)
     const struct fumi_str *id = arg;
     if (store_sqlite_run(d, e, "DELETE FROM reviews WHERE id=?1", "s", *id))
         return -1;
-    return sqlite3_changes(d->h) ? 0 : fumi_err_set(e, ERR_NOT_FOUND, "Review not found");
+    if (!sqlite3_changes(d->h))
+        return fumi_err_set(e, ERR_NOT_FOUND, "Review not found");
+    return store_sqlite_erase_mark(d, false, e);
 }
 
 int store_sqlite_drop_review(struct store *s, struct fumi_str id, struct fumi_err *e)
 {
     struct fumi_str one = id.p ? id : FUMI_STR("");
-    return store_sqlite_write(s, drop_review, &one, e);
+    if (store_sqlite_write(s, drop_review, &one, e))
+        return -1;
+    store_sqlite_erase_soon((struct store_sqlite *)s);
+    return 0;
 }
 
 int store_sqlite_reviews_check(struct db *d, store_sqlite_bad_fn *bad, void *arg,
