@@ -41,7 +41,7 @@ enum {
          .method = "memory.update",                                                                \
          .flags = CHANGES},                                                                        \
         {.name = "memory_delete",                                                                  \
-         .title = "Forget",                                                                        \
+         .title = "Delete",                                                                        \
          .description = "Use to delete a note or a global; memory_undo puts it back. "             \
                         "Ask first when notes contradict.",                                        \
          .method = "memory.delete",                                                                \
