@@ -334,7 +334,8 @@ static enum fumi_ret undo(struct fumi_call *call, const void *params, void *resu
         store_undo(memory_store(call->self), call->arena, &q, &by, &u, &call->err))
         return FUMI_FAIL;
     if (q.change && !u.rows_n && !u.conflicts_n)
-        return fumi_fail(call, ERR_NOT_FOUND, "There is no change %" PRId64 " to put back",
+        return fumi_fail(call, ERR_NOT_FOUND,
+                         "There is no change %" PRId64 " to put back, or an undo has put it back",
                          q.change);
     if (u.change)
         memory_wake(call->self); /* texts that were put back lack vectors */

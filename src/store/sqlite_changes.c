@@ -94,21 +94,30 @@ static int release_one(struct db *d, struct store_sqlite_change *c, int64_t seq,
                : 0;
 }
 
-/* Of an undo, these rows put nothing back. */
-int store_sqlite_change_release(struct db *d, struct store_sqlite_change *c,
-                                const struct note *removed, struct fumi_err *e)
+/* Gives the notes that `removed` supersedes its successor, except for those of the project `with`
+ * (null: none). Of an undo, these rows put nothing back. */
+static int release(struct db *d, struct store_sqlite_change *c, const struct note *removed,
+                   struct fumi_str with, struct fumi_err *e)
 {
     struct seqs all;
     int64_t undoes = c->undoes;
-    int rc = collect(
-        d, c->arena,
-        store_sqlite_query(d, e, "SELECT seq FROM notes WHERE superseded_by=?1", "s", removed->id),
-        &all, e);
+    int rc = collect(d, c->arena,
+                     store_sqlite_query(d, e,
+                                        "SELECT seq FROM notes WHERE superseded_by=?1 AND (?2 IS "
+                                        "NULL OR project<>?2)",
+                                        "ss", removed->id, with),
+                     &all, e);
     c->undoes = 0;
     for (size_t i = 0; i < all.n && !rc; i++)
         rc = release_one(d, c, all.items[i], removed->superseded_by, e);
     c->undoes = undoes;
     return rc;
+}
+
+int store_sqlite_change_release(struct db *d, struct store_sqlite_change *c,
+                                const struct note *removed, struct fumi_err *e)
+{
+    return release(d, c, removed, (struct fumi_str){0}, e);
 }
 
 /* The journal cannot keep a damaged note. */
@@ -396,7 +405,8 @@ static int patch(struct db *d, void *arg, struct fumi_err *e)
     struct note now = is.note;
     note_assign(&now, p->to, p->set);
     if (find_superseded(d, p->arena, &now, p->how->supersedes, old, e) ||
-        (p->set && store_sqlite_change_note(d, &c, &is, &now, p->set, p->how->vectors, e)))
+        (p->set && store_sqlite_change_note(d, &c, &is, &now, p->set, p->how->vectors, e)) ||
+        (!fumi_eq(now.project, is.note.project) && release(d, &c, &is.note, now.project, e)))
         return -1;
     return correct(d, &c, p, &now, old, e);
 }

@@ -190,6 +190,28 @@ TEST(an_undo_makes_no_cycle_of_successors)
     fixture_end(&t);
 }
 
+/* Otherwise neither note would be found in the project that the successor has left. */
+TEST(a_successor_that_is_moved_supersedes_no_longer)
+{
+    struct fixture t = {0};
+    struct note to = {.project = FUMI_STR("q")};
+    CHECK(fixture_open(&t));
+    CHECK_INT(fixture_add(&t, "1", "The first text.", 0.1), 0);
+    CHECK_INT(fixture_add(&t, "2", "The second text.", 0.2), 0);
+    CHECK(succeed(&t, "1", "2") > 0);
+    struct note_change how = {.by = &somebody};
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("2"), &to, NOTE_PROJECT, &how, &t.e), 0);
+    CHECK(!got(&t, "1").superseded_by.p);
+    CHECK_STR(fumi_str(found(&t, "text", false)), "1");
+    CHECK_INT(undo(&t, how.change).rows_n, 2);
+    CHECK_STR(got(&t, "1").superseded_by, "2");
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("1"), &to, NOTE_PROJECT, NULL, &t.e), 0);
+    CHECK_INT(store_update_note(t.s, &t.a, FUMI_STR("2"), &to, NOTE_PROJECT, NULL, &t.e), 0);
+    CHECK_STR(got(&t, "1").superseded_by, "2");
+    CHECK(fixture_sound(&t));
+    fixture_end(&t);
+}
+
 TEST(a_key_has_one_current_note)
 {
     struct fixture t = {0};
