@@ -109,37 +109,40 @@ static int run_editor(const char *path, struct fumi_err *e)
     return fumi_err_set(e, FUMI_LIMIT, "the editor failed: set EDITOR to the command to use");
 }
 
-static int read_file(struct fumi_arena *a, int fd, struct fumi_str *out, struct fumi_err *e)
+/* Opens the file again, because editors replace it. */
+static int read_file(struct fumi_arena *a, const char *path, struct fumi_str *out,
+                     struct fumi_err *e)
 {
     struct fumi_buf b = {0};
     char part[4096];
     ssize_t n;
-    if (lseek(fd, 0, SEEK_SET) < 0)
-        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "the edited text cannot be read");
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fumi_err_set(e, FUMI_LIMIT, "the edited text cannot be read: %s", strerror(errno));
     while ((n = read(fd, part, sizeof(part))) > 0 && b.n <= NOTE_TEXT_MAX)
         fumi_buf_add(&b, part, (size_t)n);
     while (b.n && b.p[b.n - 1] == '\n')
         b.n--;
-    *out = fumi_buf_keep(&b, a);
+    close(fd);
+    *out = b.n ? fumi_buf_keep(&b, a) : FUMI_STR(""); /* null would accept the text as it is */
+    fumi_buf_done(&b);
     return 0;
 }
 
-/* Lets the user edit a text. The file is opened again, because editors replace it. */
+/* Lets the user edit a text. */
 static int edit(struct fumi_arena *a, struct fumi_str text, struct fumi_str *out,
                 struct fumi_err *e)
 {
     char path[] = "/tmp/fumi-review-XXXXXX";
-    int fd = mkstemp(path), again = -1;
+    int fd = mkstemp(path);
     if (fd < 0)
         return fumi_err_set(e, FUMI_LIMIT, "no file for the editor: %s", strerror(errno));
     bool written = write(fd, text.p, text.n) == (ssize_t)text.n && write(fd, "\n", 1) == 1;
     close(fd);
     int rc = written ? run_editor(path, e)
                      : fumi_err_set(e, FUMI_LIMIT, "the file for the editor cannot be written");
-    if (!rc && (again = open(path, O_RDONLY | O_CLOEXEC)) >= 0)
-        rc = read_file(a, again, out, e);
-    if (again >= 0)
-        close(again);
+    if (!rc)
+        rc = read_file(a, path, out, e);
     unlink(path);
     return rc;
 }

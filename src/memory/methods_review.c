@@ -198,13 +198,23 @@ static int make_call(struct fumi_call *call, const struct review *r, struct fumi
     return update_bound(call, &update, &r->by, w);
 }
 
+/* Whether an earlier call stored the note, and ended before it removed the review. */
+static bool is_stored(struct fumi_call *call, const struct review *r)
+{
+    struct fumi_err ignored;
+    struct note n;
+    return r->op == CHANGE_ADD &&
+           !store_get_note(memory_store(call->self), call->arena, r->id, &n, &ignored);
+}
+
 static int accept_one(struct fumi_call *call, struct fumi_str id, struct fumi_str text,
                       struct accepted *out)
 {
     struct store *store = memory_store(call->self);
-    struct note_written w;
+    struct note_written w = {.id = id};
     struct review r;
-    if (store_get_review(store, call->arena, id, &r, &call->err) || make_call(call, &r, text, &w) ||
+    if (store_get_review(store, call->arena, id, &r, &call->err) ||
+        ((text.p || !is_stored(call, &r)) && make_call(call, &r, text, &w)) ||
         store_drop_review(store, id, &call->err))
         return -1;
     show_id(call, ID_TO_DELETE, &w.id);
