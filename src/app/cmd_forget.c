@@ -135,6 +135,8 @@ static int choose_unused(struct invocation *i, struct session *s, struct fumi_st
         print_unused(i->a, items);
     if (!fumi_first(items) && !f->format)
         puts("No such notes.");
+    if (fumi_size(items) == FORGET_MAX)
+        fprintf(stderr, "there may be more notes: a run lists and erases %d\n", FORGET_MAX);
     if (!f->dry_run && fumi_first(items) && confirmed(fumi_size(items)))
         *ids = ids_of(i->a, items);
     return 0;
