@@ -34,6 +34,16 @@ static inline void test_add(struct test_case *t)
     }                                                                                              \
     static void test_##title(void)
 
+/* A test whose child processes start threads, which ThreadSanitizer does not support after a fork:
+ * it is compiled, but not run there. */
+#ifdef __SANITIZE_THREAD__
+#define TEST_OF_FORKS(title)                                                                       \
+    __attribute__((unused)) static void test_##title(void);                                        \
+    static void test_##title(void)
+#else
+#define TEST_OF_FORKS(title) TEST(title)
+#endif
+
 /* Marks the test as failed and continues, for tests that check many rows of a table. */
 #define TEST_FAIL(...)                                                                             \
     do {                                                                                           \

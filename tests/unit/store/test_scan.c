@@ -408,7 +408,7 @@ static int exit_status(pid_t pid)
                                                                            : -1;
 }
 
-TEST(refresh_reads_rows_of_other_processes)
+TEST_OF_FORKS(refresh_reads_rows_of_other_processes)
 {
     struct shared s;
     CHECK(share(&s, 200, 500));
@@ -422,7 +422,7 @@ TEST(refresh_reads_rows_of_other_processes)
     unshare_fixture(&s);
 }
 
-TEST(many_processes_create_a_missing_file)
+TEST_OF_FORKS(many_processes_create_a_missing_file)
 {
     struct shared s;
     pid_t pids[6];
@@ -552,7 +552,7 @@ static int build(struct fixture *s)
 
 /* A kill undoes at most one piece: the rows in the file never get fewer. Each build waits in the
  * middle of a piece, so that it is not complete before the kill. */
-TEST(a_build_that_is_killed_continues)
+TEST_OF_FORKS(a_build_that_is_killed_continues)
 {
     struct fixture s;
     struct scan_map *m;

@@ -315,7 +315,7 @@ static int read_only(struct fixture *s)
     return bad ? 2 : 0;
 }
 
-TEST(rows_are_kept_in_memory_if_the_directory_is_read_only)
+TEST_OF_FORKS(rows_are_kept_in_memory_if_the_directory_is_read_only)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 200));
@@ -349,7 +349,7 @@ static int full(struct fixture *s)
     return bad ? 5 : 0;
 }
 
-TEST(a_full_disk)
+TEST_OF_FORKS(a_full_disk)
 {
     struct fixture s;
     CHECK(set_up(&s, 16, 200));
