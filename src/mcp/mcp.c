@@ -21,7 +21,7 @@ static const struct fumi_field text_fields[] = {
 const struct fumi_shape mcp_text_shape = FUMI_SHAPE(struct mcp_text, text_fields);
 
 const struct mcp_cache mcp_uncached = {-1, false}, mcp_public = {300000, false},
-                       mcp_personal = {0, true};
+                       mcp_own = {300000, true}, mcp_personal = {0, true};
 
 int mcp_version_of(struct fumi_str text)
 {
@@ -243,16 +243,29 @@ static enum fumi_ret reject_cursor(const struct mcp_context *x)
                      "cursor must be a nextCursor as it was answered");
 }
 
+bool mcp_shows_apps(const struct fumi_val *capabilities)
+{
+    const struct fumi_val *ui = fumi_get(fumi_get(capabilities, "extensions"), FUMI_MCP_UI);
+    const struct fumi_val *types = fumi_get(ui, "mimeTypes"), *v;
+    if (!fumi_is(types, FUMI_ARRAY))
+        return false;
+    for (v = fumi_first(types); v; v = fumi_after(types, v))
+        if (fumi_text_is(v, FUMI_STR(FUMI_MCP_APP_TYPE)))
+            return true;
+    return false;
+}
+
 enum fumi_ret mcp_answer_list(struct fumi_call *call, const char *name,
-                              const struct fumi_json *list)
+                              const struct fumi_json *list, const struct fumi_json *app_list)
 {
     struct mcp_context x;
+    bool varies = app_list && app_list->text.p;
     if (mcp_context_init(&x, call, MCP_LEGACY | MCP_MODERN) != FUMI_OK ||
         reject_cursor(&x) != FUMI_OK)
         return FUMI_FAIL;
     fumi_put_key(mcp_begin_result(&x), name);
-    fumi_put_json(x.out, *list);
-    return mcp_end_result(&x, &mcp_public);
+    fumi_put_json(x.out, varies && mcp_shows_apps(x.capabilities) ? *app_list : *list);
+    return mcp_end_result(&x, varies ? &mcp_own : &mcp_public);
 }
 
 static void put_capabilities(const struct fumi_mcp *m, struct fumi_out *o)
@@ -468,6 +481,10 @@ static struct fumi_json capabilities_of(struct fumi_mcp *m)
     for (size_t i = 0; i < FUMI_COUNT(rows); i++)
         if (rows[i].present)
             put_capability(&o, rows[i].name, rows[i].subscribe, m->o.changes & rows[i].list);
+    if (m->o.extensions) {
+        fumi_put_key(&o, "extensions");
+        fumi_put_json(&o, (struct fumi_json){fumi_str(m->o.extensions)});
+    }
     fumi_put_close(&o, '}');
     return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
 }

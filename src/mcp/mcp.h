@@ -67,6 +67,11 @@ enum fumi_ret fumi_mcp_refuse(struct fumi_mcp_call *c, int code, const char *fmt
 bool fumi_mcp_can(const struct fumi_mcp_call *c, const char *capability);
 enum fumi_ret fumi_mcp_require(struct fumi_mcp_call *c, const char *capability);
 
+/* MCP Apps are HTML documents that a client shows beside a conversation. A client that shows them
+ * declares the extension FUMI_MCP_UI with this MIME type, that of their resources. */
+#define FUMI_MCP_UI       "io.modelcontextprotocol/ui"
+#define FUMI_MCP_APP_TYPE "text/html;profile=mcp-app"
+
 /* Requests input from the client: `method` is sampling/createMessage, elicitation/create or
  * roots/list, `params` a JSON object (copied), `key` the name of the response (borrowed until the
  * handler returns). After up to 16 requests the handler returns FUMI_OK; it runs again once the
@@ -96,6 +101,9 @@ enum {
     FUMI_MCP_IDEMPOTENT = 1 << 9,  /* repeating a call changes nothing more */
     FUMI_MCP_OPEN_WORLD = 1 << 10, /* uses systems outside of this server */
     FUMI_MCP_WRITES = 1 << 11,     /* changes something although its method is FUMI_READ_ONLY */
+    FUMI_MCP_APP_ONLY = 1 << 12,   /* for MCP Apps, not for models: exists only for clients that
+                                      show apps (FUMI_MCP_UI). The meta of the tool must say so
+                                      too: {"ui":{"visibility":["app"]}} */
 };
 
 struct fumi_tool {
@@ -187,7 +195,9 @@ struct fumi_mcp_options {
      * replace c->arguments, or request input, and then runs again. */
     const char *supplied;
     enum fumi_ret (*supply)(struct fumi_mcp_call *c);
-    void *reserved[6]; /* must be zero */
+    const char *extensions; /* that the server supports: a JSON object of their settings by name;
+                               NULL: none */
+    void *reserved[5];      /* must be zero */
 };
 
 /* Adds the methods of MCP to the server; call it before the server serves. Returns NULL and sets *e

@@ -85,7 +85,7 @@ struct fumi_mcp {
     struct fumi_mcp_options o;
     struct fumi_arena arena; /* of the members up to the key */
     struct mcp_tool *tools;
-    struct fumi_json tool_list, prompt_list, template_list; /* JSON arrays, written once */
+    struct fumi_json tool_list, app_tool_list, prompt_list, template_list; /* JSON arrays */
     struct fumi_json info, capabilities;
     struct fumi_json brief_info; /* name and version only, for every modern result */
     unsigned char key[32];       /* signs requestState */
@@ -145,15 +145,16 @@ struct mcp_cache {
     int64_t ms;    /* negative: no hints */
     bool personal; /* only this client may cache the result */
 };
-extern const struct mcp_cache mcp_uncached, mcp_public, mcp_personal;
+extern const struct mcp_cache mcp_uncached, mcp_public, mcp_own, mcp_personal;
 struct fumi_out *mcp_begin_result(struct mcp_context *x);
 enum fumi_ret mcp_end_result(struct mcp_context *x, const struct mcp_cache *cache);
 enum fumi_ret mcp_empty_result(struct mcp_context *x);
 
-/* Answers tools/list and the like: {"name": list}. These lists have one page, so any cursor is
- * invalid. */
+/* Answers tools/list and the like: {"name": list}, in one page, so any cursor is invalid. Clients
+ * that show MCP Apps get `app_list` instead, which is NULL or null if there is none. */
 enum fumi_ret mcp_answer_list(struct fumi_call *call, const char *name,
-                              const struct fumi_json *list);
+                              const struct fumi_json *list, const struct fumi_json *app_list);
+bool mcp_shows_apps(const struct fumi_val *capabilities); /* of a client */
 
 /* {"key": value}, for the data of an error. */
 struct fumi_str mcp_error_data(struct fumi_arena *a, const char *key, struct fumi_str value);

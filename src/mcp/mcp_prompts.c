@@ -47,7 +47,7 @@ enum fumi_ret mcp_prompts_list(struct fumi_call *call, const void *params, void 
 {
     const struct fumi_mcp *m = call->self;
     (void)params, (void)result;
-    return mcp_answer_list(call, "prompts", &m->prompt_list);
+    return mcp_answer_list(call, "prompts", &m->prompt_list, NULL);
 }
 
 const struct fumi_prompt *mcp_prompt_find(const struct fumi_mcp *m, const struct fumi_val *name)

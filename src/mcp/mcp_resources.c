@@ -29,7 +29,7 @@ enum fumi_ret mcp_templates_list(struct fumi_call *call, const void *params, voi
 {
     const struct fumi_mcp *m = call->self;
     (void)params, (void)result;
-    return mcp_answer_list(call, "resourceTemplates", &m->template_list);
+    return mcp_answer_list(call, "resourceTemplates", &m->template_list, NULL);
 }
 
 static enum fumi_ret run_list(struct fumi_mcp_call *c, struct fumi_str cursor)

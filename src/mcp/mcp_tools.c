@@ -128,24 +128,39 @@ static int prepare(struct fumi_mcp *m, struct mcp_tool *t, struct fumi_err *e)
                         row->name);
 }
 
-/* The list is written once, so that all clients get the same bytes, which prompt caches need. */
-int mcp_tools_prepare(struct fumi_mcp *m, struct fumi_err *e)
+static bool is_for_apps(const struct mcp_tool *t)
+{
+    return t->row->flags & FUMI_MCP_APP_ONLY;
+}
+
+static struct fumi_json write_list(struct fumi_mcp *m, bool for_apps)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
-    m->tools = fumi_alloc(&m->arena, (m->o.tools_n + 1) * sizeof(*m->tools));
     fumi_put_open(&o, '[');
     for (size_t i = 0; i < m->o.tools_n; i++) {
-        m->tools[i].row = &m->o.tools[i];
-        if (prepare(m, &m->tools[i], e)) {
-            fumi_buf_done(&b);
-            return -1;
-        }
-        if (!m->o.read_only || reads_only(&m->tools[i]))
-            put_tool(m, &o, &m->tools[i]);
+        const struct mcp_tool *t = &m->tools[i];
+        if ((for_apps || !is_for_apps(t)) && (!m->o.read_only || reads_only(t)))
+            put_tool(m, &o, t);
     }
     fumi_put_close(&o, ']');
-    m->tool_list.text = fumi_buf_keep(&b, &m->arena);
+    return (struct fumi_json){fumi_buf_keep(&b, &m->arena)};
+}
+
+/* The lists are written once, so that all clients get the same bytes, which prompt caches need. */
+int mcp_tools_prepare(struct fumi_mcp *m, struct fumi_err *e)
+{
+    bool for_apps = false;
+    m->tools = fumi_alloc(&m->arena, (m->o.tools_n + 1) * sizeof(*m->tools));
+    for (size_t i = 0; i < m->o.tools_n; i++) {
+        m->tools[i].row = &m->o.tools[i];
+        if (prepare(m, &m->tools[i], e))
+            return -1;
+        for_apps = for_apps || is_for_apps(&m->tools[i]);
+    }
+    m->tool_list = write_list(m, false);
+    if (for_apps)
+        m->app_tool_list = write_list(m, true);
     return 0;
 }
 
@@ -294,7 +309,7 @@ enum fumi_ret mcp_tools_call(struct fumi_call *call, const void *params, void *r
         return fumi_fail(call, FUMI_INVALID_PARAMS, "arguments must be an object");
     const struct mcp_tool *t = mcp_tool_find(x.mcp, name);
     struct fumi_str text = fumi_text(call->arena, name);
-    if (!t)
+    if (!t || (is_for_apps(t) && !mcp_shows_apps(x.capabilities)))
         return fumi_fail(call, FUMI_INVALID_PARAMS, "Unknown tool: %.*s",
                          (int)(text.n > 128 ? 128 : text.n), text.p);
     return call_tool(&x, t);
@@ -304,5 +319,5 @@ enum fumi_ret mcp_tools_list(struct fumi_call *call, const void *params, void *r
 {
     const struct fumi_mcp *m = call->self;
     (void)params, (void)result;
-    return mcp_answer_list(call, "tools", &m->tool_list);
+    return mcp_answer_list(call, "tools", &m->tool_list, &m->app_tool_list);
 }
