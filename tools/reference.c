@@ -268,20 +268,22 @@ static void put_annotations(struct fumi_arena *a, const struct fumi_val *all)
 static void put_tools(struct fumi_arena *a, const struct fumi_mcp *m)
 {
     struct fumi_err e;
-    const struct fumi_val *list = fumi_parse(a, m->tool_list.text, &e), *v = fumi_first(list);
+    const struct fumi_val *list = fumi_parse(a, m->app_tool_list.text, &e), *v = fumi_first(list);
     size_t all;
     agent_tools(AGENT_ALL, &all);
     puts("\n### Tools\n\n"
          "A tool calls a method and takes the parameters of the method as arguments. `fumi serve\n"
          "--tools` chooses which tools are offered: `core`, `all` (the default; includes core) or\n"
-         "`admin` (includes all). Only annotations that are true are listed.");
+         "`admin` (includes all). Tools marked `app` are for the app alone, with each of these.\n"
+         "Only annotations that are true are listed.");
     for (size_t i = 0; i < m->o.tools_n; i++, v = fumi_after(list, v)) {
         const struct fumi_tool *t = &m->o.tools[i];
         assert(fumi_text_is(fumi_get(v, "name"), fumi_str(t->name)));
         printf("\n#### %s\n\n%s (%s): ", t->name, t->title,
-               i >= all           ? "admin"
-               : is_core(t->name) ? "core"
-                                  : "all");
+               t->flags & FUMI_MCP_APP_ONLY ? "app"
+               : i >= all                   ? "admin"
+               : is_core(t->name)           ? "core"
+                                            : "all");
         put_cell(t->description);
         fputs(" Calls ", stdout);
         put_link(t->method);
@@ -291,13 +293,18 @@ static void put_tools(struct fumi_arena *a, const struct fumi_mcp *m)
     }
 }
 
-static void put_resources(void)
+static void put_resource(const struct fumi_resource *r)
 {
-    const struct fumi_resource *r = &agent_projects;
-    puts("\n### Resources and resource templates");
-    put_head("URI | Title | Type | Description");
     printf("| `%.*s` | %.*s | %.*s | %.*s |\n", FUMI_ARG(r->uri), FUMI_ARG(r->title),
            FUMI_ARG(r->type), FUMI_ARG(r->description));
+}
+
+static void put_resources(void)
+{
+    puts("\n### Resources and resource templates");
+    put_head("URI | Title | Type | Description");
+    put_resource(&agent_projects);
+    put_resource(&agent_app_page);
     for (size_t i = 0; i < agent_resources.templates_n; i++) {
         const struct fumi_template *t = &agent_resources.templates[i];
         printf("| `%s` | %s | %s | %s |\n", t->uri, t->title, t->type, t->description);

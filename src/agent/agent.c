@@ -60,6 +60,7 @@ static struct fumi_mcp_options options(struct agent *a, enum agent_set tools, co
         .remedy = agent_remedy,
         .self = a,
         .watched = watched,
+        .extensions = "{\"" FUMI_MCP_UI "\":{}}",
     };
     if (a->home) {
         o.supplied = AGENT_PROJECT_PARAM;

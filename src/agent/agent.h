@@ -10,7 +10,7 @@ struct agent;
 /* Which tools are offered. */
 enum agent_set {
     AGENT_ALL,
-    AGENT_CORE,  /* the nine tools that most agents need */
+    AGENT_CORE,  /* the nine tools that most agents need, and those of the app */
     AGENT_ADMIN, /* all and memory_set_config, which decides which provider receives the notes */
 };
 

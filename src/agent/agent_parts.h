@@ -18,7 +18,14 @@ struct agent {
 extern const struct fumi_prompt agent_prompts[];
 extern const size_t agent_prompts_n;
 extern const struct fumi_resources agent_resources;
-extern const struct fumi_resource agent_projects; /* the first one in the list */
+extern const struct fumi_resource agent_projects, agent_app_page; /* the first in the list */
+
+/* The MCP App: an HTML document that hosts show beside a conversation. agent_app.c, which
+ * inline.cmake generates from app.html, app.css and app.js. */
+#define AGENT_APP_URI "ui://fumi/notes"
+extern const char agent_app[];
+extern const size_t agent_app_n;
+
 const char *agent_remedy(void *self, const struct fumi_err *e);
 enum fumi_ret agent_supply(struct fumi_mcp_call *c); /* home.c; for fumi_mcp_options.supply */
 enum fumi_ret agent_complete(struct fumi_mcp_call *c, const struct fumi_mcp_completion_request *q);

@@ -9,7 +9,9 @@ enum {
     CHANGES = FUMI_MCP_DESTRUCTIVE | FUMI_MCP_IDEMPOTENT,
 };
 
-#define ALWAYS(hint) "{\"anthropic/alwaysLoad\":true,\"anthropic/searchHint\":\"" hint "\"}"
+/* Members of _meta. SHOWN: hosts that show MCP Apps show this one with the result. */
+#define ALWAYS(hint) "\"anthropic/alwaysLoad\":true,\"anthropic/searchHint\":\"" hint "\""
+#define SHOWN        "\"resourceUri\":\"" AGENT_APP_URI "\""
 
 /* The tools for notes. */
 #define NOTES                                                                                      \
@@ -20,7 +22,7 @@ enum {
                     "replace an outdated note with supersedes. One fact per note; no secrets.",    \
      .method = "memory.add_note",                                                                  \
      .flags = ADDS,                                                                                \
-     .meta = ALWAYS("remember store preference decision lesson")},                                 \
+     .meta = "{" ALWAYS("remember store preference decision lesson") "}"},                         \
         {.name = "memory_search",                                                                  \
          .title = "Recall",                                                                        \
          .description =                                                                            \
@@ -29,7 +31,7 @@ enum {
              "nothing relevant is known; rephrase, or drop filters.",                              \
          .method = "memory.search",                                                                \
          .flags = READS,                                                                           \
-         .meta = ALWAYS("recall past decisions preferences history")},                             \
+         .meta = "{" ALWAYS("recall past decisions preferences history") ",\"ui\":{" SHOWN "}}"},  \
         {.name = "memory_get",                                                                     \
          .title = "Read a note",                                                                   \
          .description = "Use when you need the whole note.",                                       \
@@ -75,6 +77,31 @@ enum {
         .description = "Use when work begins: all settings of the project, such as "               \
                        "global.project.conventions.",                                              \
         .method = "memory.list_globals", .flags = READS                                            \
+    }
+
+/* Accepting is for people: with these tools a model could accept what it has written itself. So
+ * only the app gets them. */
+#define FOR_APP "{\"ui\":{" SHOWN ",\"visibility\":[\"app\"]}}"
+#define REVIEW                                                                                     \
+    {.name = "memory_review",                                                                      \
+     .title = "Notes to review",                                                                   \
+     .description = "Use in the app: lists notes that wait for review.",                           \
+     .method = "memory.review",                                                                    \
+     .flags = READS | FUMI_MCP_APP_ONLY,                                                           \
+     .meta = FOR_APP},                                                                             \
+        {.name = "memory_review_accept",                                                           \
+         .title = "Accept notes",                                                                  \
+         .description = "Use in the app, when the user presses the button: stores notes that "     \
+                        "wait for review.",                                                        \
+         .method = "memory.review_accept",                                                         \
+         .flags = FUMI_MCP_DESTRUCTIVE | FUMI_MCP_APP_ONLY,                                        \
+         .meta = FOR_APP},                                                                         \
+    {                                                                                              \
+        .name = "memory_review_reject", .title = "Reject notes",                                   \
+        .description = "Use in the app, when the user presses the button: discards notes that "    \
+                       "wait for review.",                                                         \
+        .method = "memory.review_reject", .flags = FUMI_MCP_DESTRUCTIVE | FUMI_MCP_APP_ONLY,       \
+        .meta = FOR_APP                                                                            \
     }
 
 static const struct fumi_tool all[] = {
@@ -147,6 +174,7 @@ static const struct fumi_tool all[] = {
          "it reports progress and returns when all notes are embedded.",
      .method = "memory.reembed",
      .flags = FUMI_MCP_WRITES | FUMI_MCP_IDEMPOTENT},
+    REVIEW,
     /* Must be the last one: only AGENT_ADMIN includes it. */
     {.name = "memory_set_config",
      .title = "Change the embedder",
@@ -160,7 +188,7 @@ static const struct fumi_tool all[] = {
 
 /* The tools for notes, the list of groups, so that agents use existing ones, and the list of
  * globals, which needs no key. An agent that wants to keep a rule stores a note tagged `rule`. */
-static const struct fumi_tool core[] = {NOTES, GROUP_LIST, LIST_GLOBALS, UNDO};
+static const struct fumi_tool core[] = {NOTES, GROUP_LIST, LIST_GLOBALS, UNDO, REVIEW};
 
 const struct fumi_tool *agent_tools(enum agent_set set, size_t *n)
 {

@@ -5,6 +5,7 @@
  *   memory://project/{project}/groups          its groups, as JSON
  *   memory://project/{project}/group/{group}   the newest notes of one, as Markdown
  *   memory://note/{id}                         one whole note, as Markdown
+ *   ui://fumi/notes                            the app, as HTML
  *
  * Lists of names are JSON, because programs read them too; notes are Markdown. */
 #include "agent/agent_parts.h"
@@ -14,7 +15,7 @@ enum {
     IN_GROUP = 50,   /* notes of a group */
     CUT = 2000,      /* bytes of each of them */
     PROJECTS = 1000, /* in memory://projects */
-    PAGE = 49,       /* projects in a page: two rows each, and one at the beginning */
+    PAGE = 49,       /* projects in a page: two rows each, and two at the beginning */
 };
 
 #define MARKDOWN "text/markdown"
@@ -254,6 +255,11 @@ int resource_text(struct memory *m, struct fumi_arena *a, struct fumi_call *call
     static const struct fumi_str scheme = {"memory://", sizeof("memory://") - 1};
     struct fumi_err ignored;
     *out = (struct resource_text){.type = NULL};
+    if (fumi_eq(uri, FUMI_STR(AGENT_APP_URI))) {
+        out->type = FUMI_MCP_APP_TYPE;
+        out->text = (struct fumi_str){agent_app, agent_app_n};
+        return 0;
+    }
     if (!fumi_starts(uri, scheme))
         return 0;
     struct fumi_str path = {uri.p + scheme.n, uri.n - scheme.n};
@@ -316,6 +322,13 @@ const struct fumi_resource agent_projects = {
     .description = FUMI_STR("All projects, with counts of notes."),
     .type = FUMI_STR(JSON)};
 
+const struct fumi_resource agent_app_page = {
+    .uri = FUMI_STR(AGENT_APP_URI),
+    .name = FUMI_STR("app"),
+    .title = FUMI_STR("Notes"),
+    .description = FUMI_STR("Search, read and review notes."),
+    .type = FUMI_STR(FUMI_MCP_APP_TYPE)};
+
 static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
 {
     const struct agent *self = c->self;
@@ -328,8 +341,10 @@ static enum fumi_ret list(struct fumi_mcp_call *c, struct fumi_str cursor)
                          "cursor must be a nextCursor as it was answered");
     if (store_list_names(store, a, &what, &all, &c->call->err))
         return FUMI_FAIL;
-    if (!what.after.p)
+    if (!what.after.p) {
         fumi_mcp_resource(c, &agent_projects);
+        fumi_mcp_resource(c, &agent_app_page);
+    }
     for (size_t i = 0; i < all.n && i < PAGE; i++)
         list_project(c, &all.items[i]);
     if (all.n > PAGE)

@@ -101,17 +101,91 @@ TEST(set_config_is_a_tool_for_admin_alone)
     }
 }
 
-/* Exactly the methods for agents are tools. */
+/* Exactly the methods for agents are tools for models. */
 TEST(every_method_for_agents_is_a_tool)
 {
     struct fixture t;
-    size_t n, tools = 0;
+    size_t n, tools = 0, for_models = 0;
     struct fumi_str name;
     CHECK(fixture_begin(&t, AGENT_ALL));
-    agent_tools(AGENT_ADMIN, &n);
+    const struct fumi_tool *all = agent_tools(AGENT_ADMIN, &n);
+    for (size_t i = 0; i < n; i++)
+        for_models += !(all[i].flags & FUMI_MCP_APP_ONLY);
     for (size_t i = 0; i < fumi_server_size(t.server); i++)
         tools += (fumi_server_at(t.server, i, &name)->flags & FUMI_TOOL) != 0;
-    CHECK_INT(tools, n);
+    CHECK_INT(tools, for_models);
+    fixture_end(&t);
+}
+
+/* params of a request of revision 2026-07-28, of a client with these extensions. */
+#define EXTENDED(extensions)                                                                       \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"extensions\":" extensions "}}"
+#define SHOWS_APPS                                                                                 \
+    EXTENDED("{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":[\"text/plain\",\"text/"              \
+             "html;profile=mcp-app\"]}}")
+
+/* Counts the tools for apps. */
+static void check_app_tools(struct fixture *t, const char *params, size_t want)
+{
+    const struct fumi_val *list = fumi_get(ASK(t, "tools/list", "{%s}", params), "tools"), *v;
+    size_t n = 0;
+    for (v = fumi_first(list); v; v = fumi_after(list, v)) {
+        const struct fumi_val *ui = fumi_get(fumi_get(v, "_meta"), "ui");
+        struct fumi_str visibility = fumi_raw(fumi_get(ui, "visibility"));
+        if (!visibility.p)
+            continue;
+        CHECK_STR(visibility, "[\"app\"]");
+        CHECK_STR(fixture_text(t, ui, "resourceUri"), "ui://fumi/notes");
+        n++;
+    }
+    CHECK_INT(n, want);
+}
+
+/* A model that could accept notes would need no review, so only clients that keep these tools from
+ * the model get them. */
+TEST(only_clients_that_show_apps_have_the_tools_of_the_review)
+{
+    static const char *const without[] = {
+        "",
+        EXTENDED("{}"),
+        EXTENDED("{\"io.modelcontextprotocol/ui\":{}}"),
+        EXTENDED("{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":[\"text/html\",7]}}"),
+        EXTENDED("{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":{\"a\":\"text/"
+                 "html;profile=mcp-app\"}}}"),
+    };
+    struct fixture t;
+    CHECK(fixture_begin(&t, AGENT_CORE));
+    for (size_t i = 0; i < FUMI_COUNT(without); i++) {
+        const char *call = "\"name\":\"memory_review\",\"arguments\":{}";
+        check_app_tools(&t, without[i], 0);
+        const struct fumi_val *v = ASK(&t, "tools/call", "{%s%s%s}", call, *without[i] ? "," : "",
+                                       without[i]);
+        CHECK(holds(fixture_text(&t, v, "message"), "Unknown tool: memory_review"));
+    }
+    check_app_tools(&t, SHOWS_APPS, 3);
+    const struct fumi_val *v = ASK(&t, "tools/call",
+                                   "{\"name\":\"memory_review\",\"arguments\":{}," SHOWS_APPS "}");
+    CHECK_STR(fumi_raw(fumi_get(v, "structuredContent")), "{\"items\":[]}");
+    fixture_end(&t);
+}
+
+TEST(the_app_is_one_document)
+{
+    struct fixture t;
+    CHECK(fixture_begin(&t, AGENT_CORE));
+    const struct fumi_val *v = ASK(&t, "server/discover", "{" SHOWS_APPS "}");
+    v = fumi_get(fumi_get(v, "capabilities"), "extensions");
+    CHECK_STR(fumi_raw(v), "{\"io.modelcontextprotocol/ui\":{}}");
+    v = ASK(&t, "resources/read", "{\"uri\":\"ui://fumi/notes\"}");
+    v = fumi_first(fumi_get(v, "contents"));
+    struct fumi_str text = fixture_text(&t, v, "text");
+    CHECK_STR(fixture_text(&t, v, "uri"), "ui://fumi/notes");
+    CHECK_STR(fixture_text(&t, v, "mimeType"), "text/html;profile=mcp-app");
+    CHECK(fumi_starts(text, FUMI_STR("<!doctype html>")) && text.n < 32 << 10);
+    CHECK(holds(text, "default-src 'none'") && holds(text, "ui/initialize"));
+    CHECK(!holds(text, "src=") && !holds(text, "href=") && !holds(text, "innerHTML"));
+    CHECK(!holds(text, "https:") && !holds(text, "@style@") && !holds(text, "@script@"));
     fixture_end(&t);
 }
 
@@ -577,7 +651,7 @@ TEST(the_list_of_resources_has_pages)
                 fumi_fmt(&t.a, "memory://project/%%2Fp%%2F%03d/recent", (int)recent));
         cursor = fixture_text(&t, v, "nextCursor");
     } while (cursor.p && ++pages < PAGES_MAX);
-    CHECK_INT(rows, 2 * PROJECTS + 1);
+    CHECK_INT(rows, 2 * PROJECTS + 2);
     CHECK_INT(recent, PROJECTS);
     int64_t code = 0;
     CHECK(

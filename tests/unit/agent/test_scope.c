@@ -378,7 +378,7 @@ static void check_list(struct fixture *t, enum era era)
     struct fumi_str answer = ask(t, era, "resources/list", (struct fumi_str){0}, &request);
     const struct fumi_val *list = fumi_get(result_of(t, answer), "resources"), *v;
     CHECK(!leak_in(request, answer));
-    CHECK_INT(fumi_size(list), 3); /* the projects, and two of ours */
+    CHECK_INT(fumi_size(list), 4); /* the projects, the app, and two of ours */
     for (v = fumi_first(list); v; v = fumi_after(list, v))
         CHECK_INT(code_in(t, read_uri(t, era, fixture_text(t, v, "uri"))), 0);
     answer = ask(t, era, "resources/list", FUMI_STR("\"cursor\":\"after-%2Fsrv%2Fb\""), &request);
