@@ -3,6 +3,7 @@ import { app, call, can, go, here, link, writes } from "./app.js";
 import { ask, byId, field, fill, h, toast } from "./dom.js";
 import { Connection, post, token } from "./rpc.js";
 import * as browse from "./browse.js";
+import * as compare from "./compare.js";
 import * as globals from "./globals.js";
 import * as groups from "./groups.js";
 import * as health from "./health.js";
@@ -33,14 +34,16 @@ const lastProject = {
   },
 };
 
-// The views in the order of the navigation. One whose method the server lacks is not shown.
+// The views in the order of the navigation, which does not list unlisted ones. One whose method the server
+// lacks is not shown.
 const views = {
   notes: browse, search, map, globals, groups, history, review: review.queue, given: review.injections, projects, health,
+  compare,
 };
 
 let shown = { view: undefined, params: {}, refresh: undefined };
 
-const available = () => Object.entries(views).filter(([, view]) => !view.needs || can(view.needs));
+const available = () => Object.entries(views).filter(([, view]) => !view.unlisted && (!view.needs || can(view.needs)));
 
 function showNavigation(current) {
   fill(byId("views"), available().map(([name, view]) => h("li", null,

@@ -136,7 +136,10 @@ async function similar(note) {
   const { results } = await call("memory.search", { projectId: note.projectId, query: note.text.slice(0, 1000), topK: 6, mode: "meaning", explain: true });
   const near = results.filter((hit) => hit.id !== note.id && hit.explain.meaning > 0.75);
   return near.length ? h("section", null, h("h3", null, "Similar notes"), h("ul.notes", null, near.map((hit) =>
-    noteItem(hit, { extra: h("p.hint", null, `similarity ${hit.explain.meaning.toFixed(2)}`) })))) : null;
+    noteItem(hit, {
+      extra: h("p.facts", null, `similarity ${hit.explain.meaning.toFixed(2)}`,
+        h("a", { href: link("compare", { a: note.id, b: hit.id }), "aria-label": `Compare with ${titleOf(hit)}` }, "Compare")),
+    })))) : null;
 }
 
 function detail(note, query) {

@@ -96,6 +96,61 @@ test("a note is replaced by a newer one", ["memory.history"], async (t) => {
   await has(page, "Superseded:");
 });
 
+// A page that compares two notes that differ in a number, reached from the older one.
+async function compared(t, options) {
+  const of = await fresh(t);
+  const add = (title, degrees, createdAt) => of.call("memory.add_note", {
+    projectId, groupId: "g", title, createdAt, text: `The kettle of the tea room boils at ${degrees} degrees.`,
+  });
+  const { id: older } = await add("Kettle", 98, "2026-01-01T00:00:00Z");
+  const { id: newer } = await add("Boiler", 96, "2026-02-01T00:00:00Z");
+  await of.embedded();
+  const page = await openPage(t, of, { path: `#/notes?note=${older}`, ...options });
+  const link = page.locator("#pane").getByRole("link", { name: "Compare with Boiler" });
+  await link.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "Compare notes" }).waitFor();
+  await page.locator(".compared article").nth(1).waitFor();
+  return { of, page, older, newer };
+}
+
+test("similar notes are compared, and the newer one replaces the older", needsUndo, async (t) => {
+  const { of, page, older, newer } = await compared(t);
+  const columns = page.locator(".compared article");
+  assert.deepEqual(await columns.evaluateAll((all) => all.map(({ dataset }) => dataset.id)), [older, newer]);
+  assert.deepEqual(await texts(columns.locator("mark")), ["98", "96"]);
+  assert.equal(await columns.first().locator(".body").textContent(), "The kettle of the tea room boils at 98 degrees.");
+  assert.deepEqual(await texts(columns.locator("p.hidden")), ["Only in this note: 98", "Only in this note: 96"]);
+  await page.getByRole("button", { name: "Replace the older by the newer" }).click();
+  await page.locator("#pane h2", { hasText: "Boiler" }).waitFor();
+  await listed(page, 1);
+  assert.equal((await of.call("memory.get", { id: older })).supersededBy, newer);
+  await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  await listed(page, 2);
+  assert.equal((await of.call("memory.get", { id: older })).supersededBy, undefined);
+});
+
+test("one of two similar notes is deleted, and put back", needsUndo, async (t) => {
+  const { of, page, older, newer } = await compared(t);
+  await page.getByRole("button", { name: "Keep both" }).click();
+  await page.locator("#pane h2", { hasText: "Kettle" }).waitFor();
+  await page.goBack();
+  await page.getByRole("button", { name: "Delete the newer" }).click();
+  await page.locator("#pane h2", { hasText: "Kettle" }).waitFor();
+  await assert.rejects(of.call("memory.get", { id: newer }), /not found/i);
+  await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
+  await listed(page, 2);
+  await page.goto(`${of.url}#/compare?a=${older}&b=00000000-0000-4000-8000-000000000000`);
+  await page.getByRole("alert").filter({ hasText: /not found/i }).waitFor();
+});
+
+test("narrow screens show one compared note above the other", needsUndo, async (t) => {
+  const { page } = await compared(t, { viewport: { width: 360, height: 640 } });
+  const [first, second] = await page.locator(".compared article").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+  assert.ok(second.top >= first.bottom && first.left === second.left);
+  assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 360);
+});
+
 test("a note that waits for review is accepted or rejected", ["memory.review"], async (t) => {
   const of = await fresh(t);
   await of.call("memory.upsert_global", { projectId, key: "global.memory.review", value: true });

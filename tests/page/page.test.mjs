@@ -369,16 +369,17 @@ async function faultsOf(page) {
 }
 
 test("axe finds no serious fault on any view", async (t) => {
-  const { results: [{ id }] } = await server.call("memory.search", { projectId, query: "printer" });
+  const { results: [{ id }, { id: other }] } = await server.call("memory.search", { projectId, query: "printer" });
   for (const colorScheme of ["light", "dark"]) {
     const page = await open(t, { colorScheme });
     await page.evaluate(axe);
     const views = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
     assert.ok(views.length >= 7);
-    for (const path of [...views, "#/search?q=charged+twice", `#/notes?note=${id}`]) {
+    for (const path of [...views, "#/search?q=charged+twice", `#/compare?a=${id}&b=${other}`, `#/notes?note=${id}`]) {
       await page.evaluate((to) => { location.hash = to; }, path);
       await page.waitForFunction(() => !document.querySelector("main h1")?.matches(".loading"));
       await page.waitForTimeout(150); // the list of the view
+      if (path.startsWith("#/compare")) await page.locator(".compared article").nth(1).waitFor();
       assert.deepEqual(await faultsOf(page), [], `${path} in ${colorScheme}`);
     }
     await page.getByRole("button", { name: "Edit" }).click();
