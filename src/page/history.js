@@ -1,6 +1,6 @@
 // Changes of the memory: who changed what, with differences, and undo.
-import { app, call, can, inProject, report, undo, withParams, writes } from "./app.js";
-import { confirm, fill, h, toast } from "./dom.js";
+import { app, call, can, go, inProject, link, report, undo, withParams, writes } from "./app.js";
+import { confirm, field, fill, h, toast, unique } from "./dom.js";
 import { empty, page, sentence, time } from "./parts.js";
 import { difference, plural } from "./text.js";
 
@@ -26,9 +26,10 @@ function short(value) {
 
 // "claude-code 2.1 in session abc": who made a change, as far as is known. Clients name themselves.
 export function author(by) {
-  const claimed = [by.claimed?.client, by.claimed?.version].filter(Boolean).join(" ");
+  const { client, version } = by.claimed ?? {};
   const otherwise = by.transport ? `A client over ${by.transport}` : "Somebody";
-  return [h("b", { dir: "auto" }, claimed || by.user || otherwise), by.session && [" in session ", h("bdi", null, by.session)]];
+  const named = client && can("memory.history") ? h("a", { href: link("history", { client }), dir: "auto" }, client) : client;
+  return [h("b", { dir: "auto" }, client ? [named, version && ` ${version}`] : by.user || otherwise), by.session && [" in session ", h("bdi", null, by.session)]];
 }
 
 export function shownDifference(before, after) {
@@ -72,7 +73,7 @@ async function undoOne(change) {
 
 function item(change, after, { withNote }) {
   const before = change.before ?? {};
-  const about = String(after?.title ?? before.title ?? before.text ?? before.key ?? "a note").slice(0, 80);
+  const about = String(after?.title ?? after?.text ?? before.title ?? before.text ?? before.key ?? "a note").slice(0, 80);
   const gone = change.op === "delete" || change.op === "expire";
   return h("li.change", { "data-change": change.change }, h("p", null, author(change.by), ` ${verbs[change.op] ?? change.op} `,
     withNote && ofNote(change.op) && (gone ? h("bdi", null, about) : h("a", { href: withParams({ note: change.id }), dir: "auto" }, about)),
@@ -104,28 +105,53 @@ async function undoSession(session) {
   if (await confirm("Undo a session", text, "Undo")) said(await call("memory.undo", params));
 }
 
-export async function show(main) {
+// What a note was after each of its changes, by their numbers. The list may leave out changes between
+// two that it shows, so all changes of the note are read.
+async function states(id) {
+  const deleted = () => undefined;
+  const [now, { items }] = await Promise.all([call("memory.get", { id }).catch(deleted), call("memory.history", { id, limit: 1000 })]);
+  const found = new Map();
+  items.reduce((after, { change, before }) => {
+    found.set(change, after);
+    return { ...after, ...before };
+  }, now);
+  return found;
+}
+
+// The clients of the newest changes can be chosen; any other name can be written.
+function filter(client) {
+  const names = h("datalist", { id: unique("clients") });
+  call("memory.history", inProject({ limit: 200 })).then(({ items }) => {
+    const clients = new Set(items.map(({ by }) => by.claimed?.client).filter(Boolean));
+    fill(names, [...clients].map((name) => h("option", { value: name })));
+  }, () => {}); // the list of changes shows the error
+  const onchange = (event) => go("history", { client: event.target.value.trim() });
+  const input = h("input", { type: "search", value: client ?? "", list: names.id, onchange, dir: "auto", autocomplete: "off" });
+  const all = client && h("button", { type: "button", onclick: () => go("history", {}) }, "All clients");
+  return { input, bar: h("div.row", null, field("Client", input, "The name that the client gives itself."), names, all) };
+}
+
+export async function show(main, { client }, { status }) {
   const list = h("ol.changes");
   const end = h("div.end");
   const bar = h("div.row");
-  const after = new Map(); // notes by id, as they were after the change that is shown next
-  fill(main, page(title, h("p.hint", null, "Every change can be seen here and put back."), bar, list, end));
+  const after = new Map(); // of each note that is shown: its states
+  const { input, bar: clients } = filter(client);
+  const focused = main.contains(document.activeElement) && document.activeElement !== main;
+  fill(main, page(title, h("p.hint", null, "Every change can be seen here and put back."), clients, bar, list, end));
+  if (focused) input.focus();
   let cursor;
   const more = async () => {
-    const answer = await call("memory.history", inProject({ limit: 50, ...(cursor && { cursor }) }));
-    const ids = new Set(answer.items.filter(({ op, id }) => op === "update" && !after.has(id)).map(({ id }) => id));
-    await Promise.all([...ids].map(async (id) => after.set(id, await call("memory.get", { id }).catch(() => undefined))));
-    list.append(...answer.items.map((change) => {
-      const was = after.get(change.id);
-      if (was) after.set(change.id, { ...was, ...change.before });
-      return item(change, was, { withNote: true });
-    }));
+    const answer = await call("memory.history", inProject({ limit: 50, ...(client && { client }), ...(cursor && { cursor }) }));
+    const ids = new Set(answer.items.filter(({ op, id }) => ofNote(op) && !after.has(id)).map(({ id }) => id));
+    await Promise.all([...ids].map(async (id) => after.set(id, await states(id))));
+    list.append(...answer.items.map((change) => item(change, after.get(change.id)?.get(change.change), { withNote: true })));
     cursor = answer.nextCursor;
     fill(end, cursor ? h("button", { type: "button", onclick: more }, "Older changes") : null);
     if (can("memory.undo") && !app.readOnly)
       fill(bar, sessions(answer.items).slice(0, 8).map((session) =>
         h("button", { type: "button", onclick: () => undoSession(session).catch(report) }, `Undo session ${session}`)));
-    if (!list.children.length) fill(end, empty("No changes yet"));
+    if (!list.children.length) fill(end, empty(client ? `No changes by ${client} in this project` : "No changes yet"));
   };
   const start = () => {
     cursor = undefined;
@@ -134,5 +160,6 @@ export async function show(main) {
     return more().catch((error) => fill(end, sentence(error)));
   };
   await start();
+  if (client) status.textContent = `${plural(list.children.length, "change")} by ${client}`;
   return { refresh: start };
 }

@@ -71,6 +71,52 @@ test("the history shows who changed what, and puts it back", needsUndo, async (t
   await has(page, "1 change undone.");
 });
 
+test("the history is filtered by client, from a change or by name", needsUndo, async (t) => {
+  const of = await fresh(t);
+  const other = { name: "rice-agent", version: "3" };
+  await agent(of, "memory_add_note", { projectId, groupId: "g", title: "Kettle", text: "It boils at 98 degrees." });
+  await agent(of, "memory_add_note", { projectId, groupId: "g", title: "Rice", text: "Wash it." }, other);
+  const { items } = await of.call("memory.list_recent", { projectId });
+  const { id } = items.find(({ title }) => title === "Kettle");
+  await agent(of, "memory_update", { id, patch: { text: "It boils at 96 degrees." } });
+  await agent(of, "memory_update", { id, patch: { text: "It boils at 80 degrees." } }, other);
+  const page = await openPage(t, of, { path: "#/history" });
+  const changes = page.locator("main .changes > li");
+  const shown = (n) => page.waitForFunction((want) => document.querySelectorAll("main .changes > li").length === want, n);
+  await shown(4);
+  await changes.last().getByRole("link", { name: "tea-agent" }).click();
+  await shown(2);
+  const client = page.getByLabel("Client");
+  assert.equal(await client.inputValue(), "tea-agent");
+  assert.equal(await page.evaluate(() => document.activeElement.labels?.[0].textContent), "Client");
+  assert.deepEqual(await texts(changes.first().locator("del, ins")), ["98", "96"]); // not "80", which the other client wrote
+  await page.locator("#announce", { hasText: "2 changes by tea-agent" }).waitFor({ state: "attached" });
+  assert.deepEqual(await client.evaluate(({ list }) => [...list.options].map(({ value }) => value)), ["rice-agent", "tea-agent"]);
+  await client.fill("rice-agent");
+  await client.press("Enter");
+  await changes.getByRole("link", { name: "Rice", exact: true }).waitFor();
+  assert.deepEqual(await texts(changes.first().locator("del, ins")), ["96", "80"]);
+  await client.fill("nobody");
+  await client.press("Enter");
+  await has(page, "No changes by nobody in this project");
+  await page.getByRole("button", { name: "All clients" }).click();
+  await shown(4);
+});
+
+test("the history has pages", needsUndo, async (t) => {
+  const of = await fresh(t);
+  const notes = Array.from({ length: 120 }, (_, i) => ({ groupId: "g", title: `Note ${i}`, text: `Text ${i}.` }));
+  await of.call("memory.import", { projectId, notes });
+  const { items } = await of.call("memory.list_recent", { projectId, limit: 120 });
+  for (const { id } of items) await of.call("memory.update", { id, patch: { tags: ["seen"] } });
+  const page = await openPage(t, of, { path: "#/history" });
+  for (const n of [50, 100, 150]) {
+    await page.waitForFunction((want) => document.querySelectorAll("main .changes > li").length === want, n);
+    await page.getByRole("button", { name: "Older changes" }).click();
+  }
+  assert.equal(await page.locator("main .changes > li").first().locator("ins").textContent(), "seen");
+});
+
 test("a note of an agent appears with the name of its client", ["memory.history"], async (t) => {
   const of = await fresh(t);
   await of.call("memory.add_note", { projectId, groupId: "g", text: "First." });
