@@ -181,19 +181,35 @@ async function move(note) {
   }
 }
 
-// Shows a note in the pane. `quiet`: it is shown again, so the focus stays.
+let turn = 0; // of the last call of show
+
+// What is shown, apart from times such as "3 seconds ago".
+const shown = (element) => element.innerHTML.replace(/>[^<]*<\/time>/g, ">");
+
+// Shows a note in the pane. `quiet`: it is shown again; the pane changes only if the note did, and at once, so
+// that neither the focus nor the place in the text is lost when something else changes.
 export async function show(pane, id, { quiet = false } = {}) {
   if (quiet && pane.dataset.editing) return;
   pane.hidden = false;
   pane.dataset.id = id;
   delete pane.dataset.editing;
+  const mine = ++turn;
   try {
     const note = await call("memory.get", { id });
     if (pane.dataset.id !== id || pane.dataset.editing) return;
     const more = h("div");
-    fill(pane, closer(), detail(note, here().params.q), actions(pane, note), more);
-    if (!quiet) pane.querySelector("h2").focus({ preventScroll: true });
+    const parts = [closer(), detail(note, here().params.q), actions(pane, note), more];
+    if (!quiet) {
+      fill(pane, parts);
+      pane.querySelector("h2").focus({ preventScroll: true });
+    }
     fill(more, can("memory.history") && (await changesOf(note)), await similar(note));
+    if (!quiet || mine !== turn || pane.dataset.id !== id || pane.dataset.editing) return;
+    const again = h("div", null, parts);
+    if (shown(again) === shown(pane)) return;
+    const focused = pane.contains(document.activeElement);
+    pane.replaceChildren(...again.childNodes);
+    if (focused) pane.querySelector("h2").focus({ preventScroll: true });
   } catch (error) {
     if (error.name !== "AbortError" && pane.dataset.id === id) fill(pane, closer(), h("h2", { tabindex: "-1" }, "Note"), sentence(error));
   }

@@ -126,6 +126,21 @@ test("a note of an agent appears with the name of its client", ["memory.history"
   await page.locator("#live", { hasText: "New: Live (tea-agent)" }).waitFor();
 });
 
+test("the open note keeps the focus when another note changes", ["memory.history"], async (t) => {
+  const of = await fresh(t);
+  const { id } = await of.call("memory.add_note", { projectId, groupId: "g", title: "Kettle", text: "It boils." });
+  const page = await openPage(t, of, { path: `#/notes?note=${id}` });
+  const pane = page.locator("#pane");
+  await pane.locator(".changes > li").waitFor();
+  await pane.getByRole("button", { name: "Edit" }).focus();
+  await of.call("memory.add_note", { projectId, groupId: "h", title: "Bowl", text: "Whisks sell with bowls." });
+  await page.locator("#live", { hasText: "New: Bowl" }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Edit");
+  await of.call("memory.update", { id, patch: { text: "It hisses." } });
+  await pane.locator(".body", { hasText: "It hisses." }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Kettle");
+});
+
 test("a note is replaced by a newer one", ["memory.history"], async (t) => {
   const of = await fresh(t);
   const { id } = await of.call("memory.add_note", { projectId, groupId: "g", title: "Kettle", text: "It boils at 98 degrees." });
