@@ -57,6 +57,8 @@ struct uses {
     size_t n, cap;
 };
 
+struct fumi_call;
+
 /* The open calls of memory.watch (methods_watch.c). */
 struct watch {
     pthread_mutex_t lock; /* guards all members; held while notifying, never during I/O */
@@ -69,6 +71,9 @@ struct watch {
 };
 void watch_init(struct watch *w);
 void watch_done(struct watch *w); /* no call may be open */
+/* Returns the name that an open call of memory.watch gave the connection of this call, in the arena
+ * of this call, or {0}. */
+struct fumi_str watch_client(struct watch *w, const struct fumi_call *call);
 
 struct memory {
     struct store *store; /* the whole store, for the background thread and the spaces */

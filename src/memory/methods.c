@@ -1,6 +1,7 @@
 #include "memory/methods.h"
 
 #include "base/utf8.h"
+#include "memory/memory_parts.h"
 #include "memory/methods_parts.h"
 #include "model/tokens.h"
 
@@ -84,11 +85,12 @@ static struct fumi_str claimed(struct fumi_arena *a, struct fumi_str s)
     return s.n ? note_line(a, s) : (struct fumi_str){0};
 }
 
-struct author memory_author_of(const struct memory *m, const struct fumi_call *call)
+struct author memory_author_of(struct memory *m, const struct fumi_call *call)
 {
     struct author by = *memory_author(m);
     if (!by.client.p)
-        by = (struct author){.client = claimed(call->arena, call->client),
+        by = (struct author){.client = call->client.n ? claimed(call->arena, call->client)
+                                                      : watch_client(&m->watch, call),
                              .version = claimed(call->arena, call->client_version),
                              .transport = fumi_str(call->peer->transport),
                              .user = call->peer->user};

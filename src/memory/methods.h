@@ -11,9 +11,9 @@ int memory_methods(struct fumi_server *s, struct memory *m, struct fumi_err *e);
 /* Returns the method with this name ("memory.search"), for access to its shapes, or NULL. */
 const struct fumi_method *memory_method(const char *name);
 
-/* Who makes the changes of a call, in its arena. What the client says of itself is cut and made one
- * visible line. */
-struct author memory_author_of(const struct memory *m, const struct fumi_call *call);
+/* Who makes the changes of a call, in its arena. What the client says of itself, as a client of MCP
+ * or in memory.watch, is cut and made one visible line. */
+struct author memory_author_of(struct memory *m, const struct fumi_call *call);
 
 /* For lists whose rows become part of the response to a call. listing_row is the `each` of a struct
  * loading, with a struct listing as its argument. It keeps every row. It fails if the call was

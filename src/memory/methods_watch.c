@@ -17,13 +17,27 @@ enum {
     CHECK_MS = 250,
     WATCHERS_MAX = 256,    /* of all clients */
     PEER_WATCHERS_MAX = 4, /* of one connection */
+    CLIENT_MAX = 128,      /* characters */
 };
 
 struct watcher {
     struct watcher *next;
     struct fumi_call *call;
-    int64_t told; /* the number of its last notification; -1: none */
+    int64_t told;           /* the number of its last notification; -1: none */
+    struct fumi_str client; /* the name of the connection; empty: none was given */
 };
+
+struct watch_params {
+    struct fumi_str client;
+};
+
+static const struct fumi_field watch_fields[] = {
+    FUMI_FIELD(struct watch_params, client, "client",
+               "Name of the client: memory.history has it for the changes that this connection "
+               "makes while the call is open.",
+               .flags = FUMI_NULLABLE, .max = CLIENT_MAX, .check = note_title_fault),
+};
+static const struct fumi_shape watch_shape = FUMI_SHAPE(struct watch_params, watch_fields);
 
 struct changed {
     int64_t change;
@@ -185,16 +199,28 @@ static enum fumi_ret add(struct memory *m, struct watcher *new)
     return ret;
 }
 
+struct fumi_str watch_client(struct watch *w, const struct fumi_call *call)
+{
+    struct fumi_str name = {0};
+    pthread_mutex_lock(&w->lock);
+    for (const struct watcher *i = w->all; i && !name.p; i = i->next)
+        if (i->call->peer == call->peer && i->client.n)
+            name = fumi_dup(call->arena, i->client);
+    pthread_mutex_unlock(&w->lock);
+    return name;
+}
+
 static enum fumi_ret watch_changes(struct fumi_call *call, const void *params, void *result)
 {
-    (void)params, (void)result;
+    const struct watch_params *p = params;
+    (void)result;
     if (!call->id || !fumi_can_notify(call))
         return fumi_fail(call, FUMI_INVALID_REQUEST,
                          "memory.watch needs an id, and a connection that can receive "
                          "notifications: WebSocket, stdio, a Unix socket, or HTTP with Accept: "
                          "text/event-stream");
     struct watcher *new = fumi_alloc(call->arena, sizeof(*new));
-    *new = (struct watcher){.call = call, .told = -1};
+    *new = (struct watcher){.call = call, .told = -1, .client = fumi_dup(call->arena, p->client)};
     call->deadline = 0; /* no time limit */
     return add(call->self, new);
 }
@@ -204,7 +230,7 @@ const struct fumi_method watch_methods[] = {
      "Sends the notification memory.changed with the member change, a number, when it begins and "
      "after each change of the store by any process. The call stays open until the client cancels "
      "it with rpc.cancel or disconnects; its result is null.",
-     NULL, NULL, watch_changes,
+     &watch_shape, NULL, watch_changes,
      FUMI_DETAILED_ERRORS | FUMI_READ_ONLY | FUMI_ASYNC | FUMI_SUBSCRIPTION | FUMI_UNORDERED},
 };
 const size_t watch_methods_n = FUMI_COUNT(watch_methods);

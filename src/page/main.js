@@ -171,7 +171,7 @@ async function connected() {
     await loadProjects();
     byId("new").hidden = !writes("memory.add_note");
     newest = undefined;
-    call("memory.watch").catch(() => {});
+    call("memory.watch", { client: "Fumi page" }).catch(() => {});
     if (was) toast("Connected again.");
     if (shown.view) await shown.refresh?.();
     else await route({ focus: false });

@@ -91,7 +91,7 @@ test("the history is filtered by client, from a change or by name", needsUndo, a
   assert.equal(await page.evaluate(() => document.activeElement.labels?.[0].textContent), "Client");
   assert.deepEqual(await texts(changes.first().locator("del, ins")), ["98", "96"]); // not "80", which the other client wrote
   await page.locator("#announce", { hasText: "2 changes by tea-agent" }).waitFor({ state: "attached" });
-  assert.deepEqual(await client.evaluate(({ list }) => [...list.options].map(({ value }) => value)), ["rice-agent", "tea-agent"]);
+  await page.waitForFunction(() => [...document.querySelectorAll("datalist option")].map(({ value }) => value).join() === "rice-agent,tea-agent");
   await client.fill("rice-agent");
   await client.press("Enter");
   await changes.getByRole("link", { name: "Rice", exact: true }).waitFor();
@@ -167,9 +167,7 @@ async function compared(t, options) {
   const { id: newer } = await add("Boiler", 96, "2026-02-01T00:00:00Z");
   await of.embedded();
   const page = await openPage(t, of, { path: `#/notes?note=${older}`, ...options });
-  const link = page.locator("#pane").getByRole("link", { name: "Compare with Boiler" });
-  await link.focus();
-  await page.keyboard.press("Enter");
+  await page.locator("#pane").getByRole("link", { name: "Compare with Boiler" }).press("Enter");
   await page.getByRole("heading", { name: "Compare notes" }).waitFor();
   await page.locator(".compared article").nth(1).waitFor();
   return { of, page, older, newer };
@@ -189,6 +187,18 @@ test("similar notes are compared, and the newer one replaces the older", needsUn
   await page.locator(".toast").getByRole("button", { name: "Undo" }).click();
   await listed(page, 2);
   assert.equal((await of.call("memory.get", { id: older })).supersededBy, undefined);
+});
+
+test("changes made on the page name it", ["memory.history"], async (t) => {
+  const of = await fresh(t);
+  const { id } = await of.call("memory.add_note", { projectId, groupId: "g", title: "Kettle", text: "It boils." });
+  const page = await openPage(t, of, { path: `#/notes?note=${id}` });
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.locator("#pane").getByLabel("Text").fill("It hisses.");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("#pane .changes").getByRole("link", { name: "Fumi page" }).waitFor();
+  const { items } = await of.call("memory.history", { id });
+  assert.deepEqual(items.map(({ by }) => by.claimed?.client), ["Fumi page", undefined]);
 });
 
 test("one of two similar notes is deleted, and put back", needsUndo, async (t) => {

@@ -123,6 +123,40 @@ test("memory.watch reports the changes of all clients", { timeout }, async (t) =
   await changes.end();
 });
 
+// Calls over one WebSocket.
+async function socket(t, server) {
+  const ws = new WebSocket(`${server.url.replace("http", "ws")}ws`);
+  await new Promise((done, fail) => Object.assign(ws, { onopen: done, onerror: fail }));
+  t.after(() => ws.close());
+  const waiting = new Map();
+  let watching;
+  const notified = new Promise((done) => (watching = done));
+  ws.onmessage = ({ data }) => {
+    const message = JSON.parse(data);
+    if (message.method) watching();
+    else waiting.get(message.id)(message);
+  };
+  let last = 0;
+  const call = (method, params) => new Promise((done) => {
+    waiting.set(++last, done);
+    ws.send(JSON.stringify({ jsonrpc: "2.0", id: last, method, params }));
+  });
+  return { call, notified };
+}
+
+test("memory.watch names a connection, and no other", { timeout }, async (t) => {
+  const server = await serve(t);
+  const [named, other] = [await socket(t, server), await socket(t, server)];
+  const add = async (client, text) => (await client.call("memory.add_note", { projectId: "p", groupId: "g", text })).result.id;
+  const nameOf = async (id) => (await server.call("memory.history", { id })).items[0].by.claimed?.client;
+  for (const [client, fault] of [["two\nlines", /client/], ["x".repeat(129), /client/], [5, /client/]])
+    assert.match((await named.call("memory.watch", { client })).error.data, fault);
+  named.call("memory.watch", { client: "茶 viewer" });
+  await named.notified;
+  assert.equal(await nameOf(await add(named, "Mine.")), "茶 viewer");
+  assert.equal(await nameOf(await add(other, "Not mine.")), undefined);
+});
+
 test("memory.watch ends when the server ends, and refuses clients that cannot be notified", { timeout }, async (t) => {
   const server = await serve(t);
   const changes = await watch(server);
