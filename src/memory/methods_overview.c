@@ -287,7 +287,7 @@ static enum fumi_ret map(struct fumi_call *call, const void *params, void *resul
 
 struct health_result {
     struct fumi_str version, project;
-    struct fumi_time opened, now;
+    struct fumi_time opened, now, backup;
     bool read_only;
     int64_t change;
 };
@@ -304,6 +304,8 @@ static const struct fumi_field health_fields[] = {
                .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct health_result, change, "change",
                "A number that rises with each change of the store by any process."),
+    FUMI_FIELD(struct health_result, backup, "lastBackup",
+               "When the last backup was made; absent if none is known.", .flags = FUMI_OMIT),
 };
 static const struct fumi_shape health_shape = FUMI_SHAPE(struct health_result, health_fields);
 
@@ -312,11 +314,15 @@ static enum fumi_ret health(struct fumi_call *call, const void *params, void *re
     struct memory *m = call->self;
     const struct scope *scope = memory_scope(m);
     struct health_result *out = result;
+    struct store_stats stats;
     (void)params;
+    if (store_stats(memory_store(m), &stats, &call->err))
+        return FUMI_FAIL;
     *out = (struct health_result){.version = fumi_str(fumi_version()),
                                   .project = scope->project,
                                   .opened = {m->opened, true},
                                   .now = {fumi_now(), true},
+                                  .backup = {stats.backup, stats.backup > 0},
                                   .read_only = scope->read_only};
     return store_change_number(memory_store(m), &out->change, &call->err) ? FUMI_FAIL : FUMI_OK;
 }

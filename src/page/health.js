@@ -32,7 +32,7 @@ async function read(body) {
     table("Model", [["Provider", embedder.provider], ["Model", embedder.model], ["Dimensions", embedder.dim ? String(embedder.dim) : "not known yet"],
       ["Address", embedder.baseUrl], ["API key", embedder.apiKeySet ? "set, never shown" : "not set"], ["Dictionary", embedder.gloss]]),
     table("Server", [["Version", health.version], ["Running since", time(health.openedAt)], ["Access", health.readOnly ? "read-only" : "reads and writes"],
-      ["Project", health.projectId ?? "all"], ["Store", store.path ?? store.url], ["Configuration", paths.configPath], ["Data", paths.dataDir]]),
+      ["Project", health.projectId ?? "all"], ["Last backup", health.lastBackup ? time(health.lastBackup) : "none is known"], ["Store", store.path ?? store.url], ["Configuration", paths.configPath], ["Data", paths.dataDir]]),
     h("p.hint", null, "Settings are in the configuration file; ", h("code", null, "fumi help serve"), " lists them. ",
       h("code", null, "fumi backup"), " copies the store, ", h("code", null, "fumi doctor"), " checks it."),
     app.readOnly && h("p.hint", null, "This server is read-only: views that change something are hidden."));

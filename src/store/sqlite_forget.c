@@ -11,6 +11,7 @@
 #include "store/sqlite_ops.h"
 
 #include "base/arena.h"
+#include "base/clock.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -202,7 +203,8 @@ int store_sqlite_remove_copies(struct store *base, struct fumi_arena *a, struct 
 static int put_backup(struct db *d, void *arg, struct fumi_err *e)
 {
     const struct fumi_str *name = arg;
-    return store_sqlite_run(d, e, "REPLACE INTO meta VALUES(?1, '')", "s", *name);
+    return store_sqlite_run(d, e, "REPLACE INTO meta VALUES(?1, CAST(?2 AS TEXT))", "si", *name,
+                            fumi_now());
 }
 
 /* A store that cannot be written does not know its backups. */

@@ -336,7 +336,12 @@ static int stats(struct db *d, void *arg, struct fumi_err *e)
              store_sqlite_number(d, e, &out->vectors, "SELECT count(*) FROM vectors", "") < 0 ||
              store_sqlite_number(
                  d, e, &out->bytes,
-                 "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size", "") < 0;
+                 "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
+                 "") < 0 ||
+             store_sqlite_number(d, e, &out->backup,
+                                 "SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM meta WHERE "
+                                 "name>='backup:' AND name<'backup;'",
+                                 "") < 0;
     out->schema = STORE_FORMAT;
     return rc ? -1 : 0;
 }

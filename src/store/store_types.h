@@ -190,6 +190,7 @@ struct merge_row {
 struct store_stats {
     int64_t notes, projects, groups, globals, vectors, bytes;
     int schema;
+    int64_t backup; /* time of the last backup; 0: none is known */
 };
 
 #endif

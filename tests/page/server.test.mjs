@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect } from "node:net";
-import { Server } from "./server.mjs";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { Server, fumi } from "./server.mjs";
 
 const TOKEN = "a-token/of+the+tests=~";
 const encoded = Buffer.from(TOKEN).toString("base64url");
@@ -121,6 +123,15 @@ test("memory.watch reports the changes of all clients", { timeout }, async (t) =
   do now = await changes.next(); while (now.params.change < change + 1);
   assert.ok(now.params.change > change);
   await changes.end();
+});
+
+test("memory.health says when the last backup was made", { timeout }, async (t) => {
+  const server = await serve(t);
+  const { lastBackup: none, now: before } = await server.call("memory.health");
+  assert.equal(none, undefined);
+  execFileSync(fumi, ["backup", "--data-dir", server.store, join(server.dir, "copy.db")], { env: server.env, stdio: "pipe" });
+  const { lastBackup, now } = await server.call("memory.health");
+  assert.ok(before <= lastBackup && lastBackup <= now, `${before} ${lastBackup} ${now}`);
 });
 
 // Calls over one WebSocket.
