@@ -235,9 +235,13 @@ export async function show(main, params) {
   }
   const body = h("div");
   fill(main, page(title, body));
+  let drawn; // the answer that is shown: the same one keeps the focus, the selected note and the zoom
   const read = async () => {
     try {
       const answer = await call("memory.map", inProject(here().params.group ? { groupId: params.group } : {}));
+      const text = JSON.stringify(answer);
+      if (text === drawn) return;
+      drawn = text;
       if (!answer.points.length) {
         fill(body, empty("Nothing to show on a map", h("p", null, answer.pending ? "The vectors of the notes are still being computed." : "This project has no notes.")));
         return;
@@ -254,6 +258,7 @@ export async function show(main, params) {
         answer.pending ? ` ${plural(answer.pending, "note")} without a vector yet.` : ""), legend(plot, groups), h("div.plot", null, canvas, label));
       plot.draw();
     } catch (error) {
+      drawn = undefined;
       fill(body, sentence(error));
     }
   };

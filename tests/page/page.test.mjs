@@ -202,6 +202,13 @@ test("the map shows notes, and is used with the keyboard", async (t) => {
   }
   assert.ok(walked.size > 2);
   const [name] = (await label.textContent()).split(" · ");
+  // A change that does not concern the map leaves it as it is.
+  const { id } = await server.call("memory.add_note", { projectId: "elsewhere", groupId: "g", text: "Not on this map." });
+  const elsewhere = page.locator("#project option", { hasText: "elsewhere" });
+  await elsewhere.waitFor({ state: "attached" });
+  await server.call("memory.delete", { id });
+  await elsewhere.waitFor({ state: "detached" });
+  assert.equal(await page.evaluate(() => document.activeElement.tagName), "CANVAS");
   await page.keyboard.press("+");
   await page.keyboard.press("Enter");
   await page.locator("#pane h2", { hasText: name }).waitFor();
