@@ -1,5 +1,5 @@
 // Search as you type: the real search, with what it found and why.
-import { app, call, can, go, here, inProject } from "./app.js";
+import { app, call, can, go, here, inProject, withParams } from "./app.js";
 import { h, fill, field } from "./dom.js";
 import { empty, gauge, noteItem, page, sentence, noProject } from "./parts.js";
 import { byteSlice, dayName, number, percent, plural } from "./text.js";
@@ -57,7 +57,7 @@ function results(answer, params, ms) {
     }))),
     (meta.nearMisses ?? []).length > 0 && h("section", null, h("h2", null, "Near misses"),
       h("ul.notes.faint", null, meta.nearMisses.map((miss) => h("li.note", null, h("h3", null,
-        h("a.title", { href: `#/note?id=${miss.id}`, dir: "auto" }, miss.title || miss.text)), h("p.text", { dir: "auto" }, miss.text), gauge(miss.relevance, "relevance"))))),
+        h("a.title", { href: withParams({ note: miss.id }), dir: "auto" }, miss.title || miss.text)), h("p.text", { dir: "auto" }, miss.text), gauge(miss.relevance, "relevance"))))),
     h("p.hint", null, `${filteredLine(meta)} ${Math.max(1, Math.round(ms))} ms.`),
   ];
 }
