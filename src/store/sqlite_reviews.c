@@ -145,15 +145,19 @@ static int64_t sum_of(const struct review *r)
     return (int64_t)sum;
 }
 
+/* The time of a review is later than that of all others, so that they are listed in their order. */
 static int put_review(struct db *d, void *arg, struct fumi_err *e)
 {
-    const struct review *r = ((const struct put_args *)arg)->row;
-    int64_t there, origin = 0;
+    const struct put_args *p = arg;
+    struct review now = *(const struct review *)p->row, *r = &now;
+    int64_t there, origin = 0, last = 0;
     int found = store_sqlite_number(d, e, &there, "SELECT 1 FROM reviews WHERE id=?1", "s", r->id);
     if (found)
         return found < 0 ? -1 : fumi_err_set(e, ERR_CONFLICT, "A review with this id exists");
-    if (store_sqlite_origin(d, &r->by, &origin, e))
+    if (store_sqlite_origin(d, &r->by, &origin, e) ||
+        store_sqlite_number(d, e, &last, "SELECT coalesce(max(at), 0) FROM reviews", "") < 0)
         return -1;
+    r->at = r->at > last ? r->at : last + 1;
     return store_sqlite_run(
         d, e,
         "INSERT INTO reviews(id, at, origin, op, checksum, project, note, body) VALUES(?1, ?2, "

@@ -587,6 +587,23 @@ TEST(injections_uses_and_reviews)
     fixture_end(&t);
 }
 
+TEST(reviews_of_one_moment_are_listed_in_their_order)
+{
+    struct fixture t = {0};
+    struct reviews list;
+    CHECK(fixture_open(&t));
+    const char *const in_order[] = {"z", "y", "a"};
+    for (size_t i = 0; i < FUMI_COUNT(in_order); i++) {
+        struct review r = {
+            .id = fumi_str(in_order[i]), .at = 3, .project = FUMI_STR("p"), .body = FUMI_STR("{}")};
+        CHECK_INT(store_add_review(t.s, &r, &t.e), 0);
+    }
+    CHECK(!store_list_reviews(t.s, &t.a, FUMI_STR("p"), 9, &list, &t.e) && list.n == 3);
+    for (size_t i = 0; i < list.n; i++)
+        CHECK(fumi_eq(list.items[i].id, fumi_str(in_order[i])));
+    fixture_end(&t);
+}
+
 /* grep runs in another process: closing a file in this one would release SQLite's locks on it. */
 static bool files_have(struct fixture *t, const char *word)
 {
