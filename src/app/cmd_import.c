@@ -2,11 +2,9 @@
  * the others, but many lines with one sync. If the store fails, for example because the disk is
  * full, the import stops, because all further lines would fail, too.
  *
- * A line that names the successor of its note comes before that of the successor, so successors are
- * set at the end of the input.
- *
  * Lines are collected until there are enough of them for a batch, or no more input is there: a
  * program that writes a line to a pipe and waits is not kept waiting for further lines. */
+#include "app/import_successors.h"
 #include "app/session.h"
 #include "app/show.h"
 #include "app/transfer.h"
@@ -32,17 +30,6 @@ struct line {
     struct fumi_err e; /* code 0: the line is valid */
 };
 
-/* A note that was stored under another id than that of its line. */
-struct renamed {
-    struct fumi_str project, from, to;
-};
-
-/* A note and its successor, by the id in the line. */
-struct succession {
-    size_t number; /* of the line */
-    struct fumi_str project, note, successor;
-};
-
 struct import {
     struct store *store;
     struct author by;
@@ -62,11 +49,7 @@ struct import {
     size_t bad;
     struct fumi_arena a; /* of the batch */
     struct guard guard;
-    struct fumi_arena kept;
-    struct renamed *renamed;
-    size_t renamed_n;
-    struct succession *successions;
-    size_t successions_n;
+    struct import_successors successors;
 };
 
 static bool is_blank(struct fumi_str s)
@@ -84,7 +67,7 @@ static struct merge_row row_of(const struct transfer *t)
     switch (t->kind) {
     case TRANSFER_NOTE:
         r = (struct merge_row){.kind = MERGE_NOTE, .note = t->note};
-        r.note.superseded_by = (struct fumi_str){0}; /* see set_successors */
+        r.note.superseded_by = (struct fumi_str){0}; /* see import_set_successors */
         break;
     case TRANSFER_GROUP:
         return (struct merge_row){.kind = MERGE_GROUP, .group = t->group};
@@ -152,30 +135,10 @@ static void reject(struct import *m, const struct line *l, const struct fumi_err
     m->bad++;
 }
 
-/* Remembers what set_successors needs. */
-static void keep_ids(struct import *m, const struct line *l, const struct merge_row *r)
-{
-    const struct note *given = &l->t.note, *now = &r->note;
-    const size_t renamed = sizeof(*m->renamed), succession = sizeof(*m->successions);
-    if (r->kind != MERGE_NOTE)
-        return;
-    if (given->id.p && !fumi_eq(given->id, now->id)) {
-        m->renamed = fumi_resize(m->renamed, (m->renamed_n + 1) * renamed);
-        m->renamed[m->renamed_n++] = (struct renamed){fumi_dup(&m->kept, now->project),
-                                                      fumi_dup(&m->kept, given->id),
-                                                      fumi_dup(&m->kept, now->id)};
-    }
-    if (given->superseded_by.p) {
-        m->successions = fumi_resize(m->successions, (m->successions_n + 1) * succession);
-        m->successions[m->successions_n++] = (struct succession){
-            l->number, fumi_dup(&m->kept, now->project), fumi_dup(&m->kept, now->id),
-            fumi_dup(&m->kept, given->superseded_by)};
-    }
-}
-
 static void accept(struct import *m, const struct line *l, const struct merge_row *r)
 {
-    keep_ids(m, l, r);
+    if (r->kind == MERGE_NOTE)
+        import_keep_successor(&m->successors, l->number, &l->t.note, &r->note);
     m->merged[r->outcome]++;
     m->notes += r->kind == MERGE_NOTE && r->outcome <= MERGED_RENAMED;
     report(l, r);
@@ -290,43 +253,6 @@ static int import_all(struct import *m, struct fumi_err *e)
     return more ? -1 : flush(m, e);
 }
 
-static struct fumi_str successor_of(const struct import *m, const struct succession *s)
-{
-    for (size_t i = 0; i < m->renamed_n; i++)
-        if (fumi_eq(m->renamed[i].from, s->successor) && fumi_eq(m->renamed[i].project, s->project))
-            return m->renamed[i].to;
-    return s->successor;
-}
-
-/* A note that is superseded already keeps its successor. One whose successor was not imported stays
- * current, which is reported. */
-static int set_successor(struct import *m, const struct succession *s, struct fumi_err *e)
-{
-    struct fumi_str one = s->note;
-    struct note_change how = {.by = &m->by, .supersedes = {&one, 1}};
-    const struct note none = {.seq = 0};
-    struct note is;
-    if (store_get_note(m->store, &m->a, s->note, &is, e) || is.superseded_by.p ||
-        !store_update_note(m->store, &m->a, successor_of(m, s), &none, 0, &how, e))
-        return 0;
-    if (e->code != ERR_NOT_FOUND && e->code != FUMI_INVALID_PARAMS)
-        return -1;
-    fprintf(stderr, "line %zu: the note stays current: its successor %.*s was not found\n",
-            s->number, FUMI_ARG(show_line(&m->a, s->successor)));
-    return 0;
-}
-
-static int set_successors(struct import *m, struct fumi_err *e)
-{
-    for (size_t i = 0; i < m->successions_n; i++) {
-        m->number = m->successions[i].number;
-        if (set_successor(m, &m->successions[i], e))
-            return -1;
-        fumi_arena_reset(&m->a, KEEP);
-    }
-    return 0;
-}
-
 static size_t added(const struct import *m)
 {
     return m->merged[MERGED_ADDED] + m->merged[MERGED_RENAMED];
@@ -349,7 +275,8 @@ static void print_counts(const struct import *m)
 static int import_into(struct import *m)
 {
     struct fumi_err e = {0};
-    int rc = import_all(m, &e) || set_successors(m, &e);
+    int rc = import_all(m, &e) ||
+             import_set_successors(&m->successors, m->store, &m->by, &m->number, &e);
     print_counts(m);
     if (rc)
         return command_fail(STATUS_FAILED,
@@ -383,9 +310,7 @@ static int import_from(struct invocation *i, int from)
     }
     fumi_buf_done(&m->text);
     fumi_arena_done(&m->a);
-    fumi_arena_done(&m->kept);
-    fumi_resize(m->renamed, 0);
-    fumi_resize(m->successions, 0);
+    import_successors_done(&m->successors);
     fumi_resize(m, 0);
     session_close(&s);
     return status;
