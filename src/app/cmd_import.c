@@ -3,7 +3,13 @@
  * full, the import stops, because all further lines would fail, too.
  *
  * Lines are collected until there are enough of them for a batch, or no more input is there: a
- * program that writes a line to a pipe and waits is not kept waiting for further lines. */
+ * program that writes a line to a pipe and waits is not kept waiting for further lines.
+ *
+ * Files of other formats are converted to such lines (import_formats.h). Batches go on from file to
+ * file, so that a folder of small files needs few syncs. */
+#include "app/files.h"
+#include "app/import_formats.h"
+#include "app/import_line.h"
 #include "app/import_successors.h"
 #include "app/session.h"
 #include "app/show.h"
@@ -11,9 +17,12 @@
 #include "base/utf8.h"
 #include "memory/guard.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -21,26 +30,63 @@ enum {
     KEEP = 4 << 20,
     BATCH_LINES = 256,     /* in one batch, at most */
     BATCH_BYTES = 1 << 18, /* a batch ends at this size */
+    SHOWN = 5,             /* number of notes that --dry-run prints of each file */
+    DEPTH = 64,            /* of folders */
+};
+
+struct flags {
+    struct fumi_str project;
+    int format;
+    bool dry_run;
+};
+
+static const char *const formats[] = {"auto", "jsonl", "markdown", "rules", NULL};
+
+static const struct fumi_field fields[] = {
+    FUMI_FIELD(struct flags, project, "project",
+               "Project of the notes, for all formats but jsonl; that of the working directory if "
+               "not given."),
+    FUMI_FIELD(struct flags, format, "format", "Format of the input; auto recognises it.",
+               .choices = formats, .def = "\"auto\""),
+    FUMI_FIELD(struct flags, dry_run, "dry-run", "Print what would be imported; store nothing."),
+};
+static const struct fumi_shape shape = FUMI_SHAPE(struct flags, fields);
+
+static const struct flag_alias aliases[] = {
+    {"p", "project"},
+    {"f", "format"},
+    COMMAND_ALIASES,
 };
 
 /* A line of the batch. */
 struct line {
-    size_t number;
+    struct import_line at;
     struct transfer t;
     struct fumi_err e; /* code 0: the line is valid */
 };
 
 struct import {
-    struct store *store;
+    struct session *session;
+    const struct flags *flags;
+    struct fumi_arena *names; /* of paths; outlives the batches */
+    struct store *store;      /* NULL: --dry-run */
     struct author by;
+    struct fumi_str project;            /* of files that name none; null: not known yet */
+    struct fumi_str root, base;         /* paths are shown relative to these: see shown_path */
+    const struct import_format *format; /* given by the user; NULL: recognised */
     int from;
-    char buf[1 << 16]; /* input */
-    size_t at, end;    /* of the rest of it */
-    bool over;         /* end of the input, or an error */
-    int failed;        /* errno of that error; 0: none */
+    struct fumi_str file;      /* that is read; null: standard input */
+    struct fumi_str previewed; /* by --dry-run: the file, */
+    size_t shown;              /* and the number of its notes */
+    size_t unread;             /* number of files and folders that could not be read */
+    char buf[1 << 16];         /* input */
+    size_t at, end;            /* of the rest of it */
+    bool over;                 /* end of the input, or an error */
+    int failed;                /* errno of that error; 0: none */
     struct fumi_buf text;
     bool too_long; /* the line is too long and is not imported */
     size_t number; /* of the current line */
+    struct import_line failed_at;
     struct line lines[BATCH_LINES];
     struct merge_row rows[BATCH_LINES]; /* of the valid lines */
     size_t n, bytes;                    /* of the batch */
@@ -118,34 +164,57 @@ static void report(const struct line *l, const struct merge_row *r)
 {
     if (r->outcome == MERGED_RENAMED) {
         const struct merge_row given = row_of(&l->t);
-        fprintf(stderr, "line %zu: the id %.*s is already in use; added under the new id %.*s\n",
-                l->number, FUMI_ARG(id_of(&given)), FUMI_ARG(id_of(r)));
-    }
-    if (l->t.cleaned.n && r->outcome <= MERGED_RENAMED)
         fprintf(stderr,
-                "line %zu: added without line breaks, control characters and bidirectional "
-                "controls in: %.*s\n",
-                l->number, FUMI_ARG(l->t.cleaned));
+                IMPORT_LINE ": the id %.*s is already in use; added under the new id %.*s\n",
+                IMPORT_LINE_ARG(l->at), FUMI_ARG(id_of(&given)), FUMI_ARG(id_of(r)));
+    }
+    if (l->t.cleaned.n && r->outcome <= MERGED_RENAMED) {
+        fprintf(stderr,
+                IMPORT_LINE ": added without line breaks, control characters and bidirectional "
+                            "controls in: %.*s\n",
+                IMPORT_LINE_ARG(l->at), FUMI_ARG(l->t.cleaned));
+    }
 }
 
 /* Reports and counts a line that is invalid, or that a stored row contradicts. */
 static void reject(struct import *m, const struct line *l, const struct fumi_err *e)
 {
-    fprintf(stderr, "line %zu: %.*s\n", l->number, FUMI_ARG(show_line(&m->a, fumi_str(e->text))));
+    fprintf(stderr, IMPORT_LINE ": %.*s\n", IMPORT_LINE_ARG(l->at),
+            FUMI_ARG(show_line(&m->a, fumi_str(e->text))));
     m->bad++;
+}
+
+/* Prints the first notes of a file. */
+static void preview(struct import *m, const struct line *l, const struct merge_row *r)
+{
+    const struct note *n = &r->note;
+    bool same = fumi_eq(m->previewed, l->at.file);
+    m->shown = same ? m->shown + 1 : 1;
+    if (!same)
+        printf("%.*s:\n", FUMI_ARG(l->at.file));
+    m->previewed = l->at.file;
+    if (r->kind != MERGE_NOTE || m->shown > SHOWN)
+        return;
+    printf("  line %zu: ", l->at.number);
+    if (n->title.n)
+        printf("%.*s | ", FUMI_ARG(show_cut(show_line(&m->a, n->title), 40)));
+    printf("%.*s\n", FUMI_ARG(show_cut(show_line(&m->a, n->text), 60)));
 }
 
 static void accept(struct import *m, const struct line *l, const struct merge_row *r)
 {
-    if (r->kind == MERGE_NOTE)
-        import_keep_successor(&m->successors, l->number, &l->t.note, &r->note);
+    if (m->store && r->kind == MERGE_NOTE)
+        import_keep_successor(&m->successors, l->at, &l->t.note, &r->note);
     m->merged[r->outcome]++;
     m->notes += r->kind == MERGE_NOTE && r->outcome <= MERGED_RENAMED;
-    report(l, r);
+    if (m->store)
+        report(l, r);
+    else
+        preview(m, l, r);
 }
 
-/* Reports on the lines in their order. Returns -1 with *e set and m->number set to the first line
- * that was not stored because the store failed. */
+/* Reports on the lines in their order. Returns -1 with *e set and m->failed_at set to the first
+ * line that was not stored because the store failed. */
 static int report_all(struct import *m, struct fumi_err *e)
 {
     const struct merge_row *r = m->rows;
@@ -159,7 +228,7 @@ static int report_all(struct import *m, struct fumi_err *e)
         } else if (r->e.code == ERR_CONFLICT) {
             reject(m, l, &r->e);
         } else {
-            m->number = l->number;
+            m->failed_at = l->at;
             *e = r->e;
             return -1;
         }
@@ -175,7 +244,8 @@ static int flush(struct import *m, struct fumi_err *e)
     for (size_t i = 0; i < m->n; i++)
         if (!m->lines[i].e.code)
             m->rows[rows++] = row_of(&m->lines[i].t);
-    store_merge(m->store, &m->a, m->rows, rows, &m->by);
+    if (m->store)
+        store_merge(m->store, &m->a, m->rows, rows, &m->by);
     int rc = report_all(m, e);
     m->n = m->bytes = 0;
     fumi_arena_reset(&m->a, KEEP);
@@ -186,7 +256,7 @@ static int flush(struct import *m, struct fumi_err *e)
 static void take_line(struct import *m)
 {
     struct line *l = &m->lines[m->n++];
-    *l = (struct line){.number = m->number};
+    *l = (struct line){.at = {m->file, m->number}};
     m->bytes += m->text.n;
     read_line(m, &l->t, &l->e);
 }
@@ -250,7 +320,185 @@ static int import_all(struct import *m, struct fumi_err *e)
         if ((m->n == BATCH_LINES || m->bytes >= BATCH_BYTES) && flush(m, e))
             return -1;
     }
-    return more ? -1 : flush(m, e);
+    return more;
+}
+
+static int take_converted(void *to, const struct import_file *f, size_t number,
+                          struct fumi_str json, const char *fault, struct fumi_err *e)
+{
+    struct import *m = to;
+    m->file = f->shown;
+    m->number = number;
+    m->text.n = 0;
+    fumi_buf_add(&m->text, json.p, json.n);
+    take_line(m);
+    if (fault) {
+        m->lines[m->n - 1].e = (struct fumi_err){0};
+        fumi_err_set(&m->lines[m->n - 1].e, FUMI_INVALID_PARAMS, "%s", fault);
+    }
+    return m->n == BATCH_LINES || m->bytes >= BATCH_BYTES ? flush(m, e) : 0;
+}
+
+/* Reports a file or folder that cannot be read. The import goes on with the next one. */
+static int skip(struct import *m, struct fumi_str path, const char *why)
+{
+    command_fail(STATUS_FAILED, "cannot import %.*s: %s", FUMI_ARG(path), why);
+    m->unread++;
+    return 0;
+}
+
+/* The path relative to the repository or the working directory, else to the folder that contains
+ * what the user named. */
+static struct fumi_str shown_path(struct import *m, struct fumi_str path)
+{
+    const struct fumi_str under[] = {m->root, m->base};
+    for (size_t i = 0; i < FUMI_COUNT(under); i++) {
+        size_t n = under[i].n;
+        if (n && path.n > n + 1 && fumi_starts(path, under[i]) && path.p[n] == '/')
+            return (struct fumi_str){path.p + n + 1, path.n - n - 1};
+    }
+    return path;
+}
+
+static int find_project(struct import *m, struct fumi_err *e)
+{
+    struct place here;
+    if (m->project.p)
+        return 0;
+    if (session_place(m->session, m->names, m->flags->project, &here, e))
+        return -1;
+    if (m->store)
+        session_tell_place(m->session, &here);
+    m->project = here.project;
+    return 0;
+}
+
+static int convert(struct import *m, const struct import_format *format, struct fumi_str path,
+                   size_t size, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    struct file_text text = {0};
+    struct fumi_err bad = {0};
+    int rc = 0;
+    if (find_project(m, e))
+        return -1;
+    struct import_file f = {.a = &a,
+                            .path = path,
+                            .shown = shown_path(m, path),
+                            .project = m->project,
+                            .take = take_converted,
+                            .to = m};
+    if (files_read(&a, path, size < IMPORT_FILE_MAX ? size : IMPORT_FILE_MAX, &text, &bad))
+        rc = skip(m, path, bad.text);
+    else if (!fumi_utf8_valid(text.text))
+        rc = skip(m, path, "the file is not UTF-8 text");
+    else {
+        f.text = text.text;
+        rc = format->read(&f, e);
+    }
+    fumi_arena_done(&a);
+    return rc;
+}
+
+static int read_transfer(struct import *m, int from, struct fumi_str name, struct fumi_err *e)
+{
+    if (m->flags->project.n)
+        return skip(m, name, "each line of jsonl names its project: leave out --project");
+    m->from = from;
+    m->file = name;
+    m->over = false;
+    m->number = m->at = m->end = 0;
+    int rc = import_all(m, e);
+    if (!rc && m->failed)
+        return skip(m, name, strerror(m->failed));
+    return rc;
+}
+
+static const struct import_format *format_of(struct import *m, int fd, const struct stat *st,
+                                             struct fumi_str path)
+{
+    char start[IMPORT_START];
+    ssize_t n = S_ISREG(st->st_mode) ? pread(fd, start, sizeof(start), 0) : -1;
+    if (m->format)
+        return m->format;
+    if (n <= 0)
+        return &import_formats[IMPORT_JSONL];
+    return import_recognise(path, (struct fumi_str){start, (size_t)n});
+}
+
+static int import_file(struct import *m, struct fumi_str path, struct fumi_err *e)
+{
+    struct stat st;
+    int fd = open(files_name(m->names, path), O_RDONLY | O_CLOEXEC), rc;
+    if (fd < 0 || fstat(fd, &st)) {
+        rc = skip(m, path, strerror(errno));
+    } else {
+        const struct import_format *format = format_of(m, fd, &st, path);
+        if (!format)
+            rc = skip(m, path, "its format is not recognised: name it with --format");
+        else if (!format->read)
+            rc = read_transfer(m, fd, shown_path(m, path), e);
+        else
+            rc = convert(m, format, path, (size_t)st.st_size, e);
+    }
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Hidden folders contain the settings of programs, such as .obsidian and .git. */
+static int is_content(const struct dirent *d)
+{
+    return d->d_name[0] != '.' && strcmp(d->d_name, "node_modules") != 0;
+}
+
+/* Imports the Markdown files of a folder. Symbolic links are not followed: they may form cycles. */
+static int import_folder(struct import *m, struct fumi_str path, int depth, struct fumi_err *e)
+{
+    struct dirent **found = NULL;
+    int n = depth ? scandir(files_name(m->names, path), &found, is_content, by_name) : 0, rc = 0;
+    if (!depth)
+        return skip(m, path, "too many folders lie within each other");
+    if (n < 0)
+        return skip(m, path, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        struct fumi_str at = files_join(m->names, path, found[i]->d_name);
+        struct stat st;
+        bool is = !rc && lstat(at.p, &st) == 0;
+        if (is && S_ISDIR(st.st_mode))
+            rc = import_folder(m, at, depth - 1, e);
+        else if (is && S_ISREG(st.st_mode) && import_is_markdown(at))
+            rc = import_file(m, at, e);
+        free(found[i]);
+    }
+    free(found);
+    return rc;
+}
+
+static int import_path(struct import *m, struct fumi_str given, struct fumi_err *e)
+{
+    struct stat st;
+    if (fumi_eq(given, FUMI_STR("-"))) {
+        if (m->format && m->format->read)
+            return skip(m, given, "standard input must be jsonl: for other formats, name a file");
+        return read_transfer(m, STDIN_FILENO, (struct fumi_str){0}, e);
+    }
+    if (stat(files_name(m->names, given), &st))
+        return skip(m, given, strerror(errno));
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) /* a pipe has no canonical path */
+        return import_file(m, given, e);
+    char *real = realpath(files_name(m->names, given), NULL);
+    if (!real)
+        return skip(m, given, strerror(errno));
+    struct fumi_str path = fumi_fmt(m->names, "%s", real);
+    free(real);
+    m->base = files_dir(m->names, path);
+    return S_ISDIR(st.st_mode) ? import_folder(m, path, DEPTH, e) : import_file(m, path, e);
 }
 
 static size_t added(const struct import *m)
@@ -260,10 +508,11 @@ static size_t added(const struct import *m)
 
 static void print_counts(const struct import *m)
 {
-    printf("%zu added", added(m));
+    printf(m->store ? "%zu added" : "%zu would be imported", added(m));
     if (m->merged[MERGED_RENAMED])
         printf(" (%zu under new ids)", m->merged[MERGED_RENAMED]);
-    printf(", %zu already present", m->merged[MERGED_SAME] + m->merged[MERGED_EQUAL]);
+    if (m->store)
+        printf(", %zu already present", m->merged[MERGED_SAME] + m->merged[MERGED_EQUAL]);
     if (m->merged[MERGED_OLDER])
         printf(", %zu not newer than the stored value", m->merged[MERGED_OLDER]);
     printf(", %zu bad\n", m->bad);
@@ -272,42 +521,69 @@ static void print_counts(const struct import *m)
         fprintf(stderr, "warning: %.*s\n", FUMI_ARG(warning));
 }
 
-static int import_into(struct import *m)
+static int fail_at(const struct import *m, const struct fumi_err *e)
 {
-    struct fumi_err e = {0};
-    int rc = import_all(m, &e) ||
-             import_set_successors(&m->successors, m->store, &m->by, &m->number, &e);
-    print_counts(m);
-    if (rc)
-        return command_fail(STATUS_FAILED,
-                            "line %zu was not imported: %s. The import stopped; %zu lines were "
-                            "imported before. Import the same file again: these lines are skipped",
-                            m->number, e.text, added(m));
-    if (m->failed)
-        return command_fail(STATUS_FAILED, "the input cannot be read to its end: %s",
-                            strerror(m->failed));
-    if (m->notes)
-        show_import_hint();
-    return m->bad ? STATUS_FAILED : STATUS_OK;
+    if (!m->failed_at.number)
+        return command_report(e);
+    return command_fail(STATUS_FAILED,
+                        IMPORT_LINE
+                        " was not imported: %s. The import stopped; %zu lines were "
+                        "imported before. Import the same file again: these lines are skipped",
+                        IMPORT_LINE_ARG(m->failed_at), e->text, added(m));
 }
 
-static int import_from(struct invocation *i, int from)
+static int import_words(struct import *m, struct fumi_strs words)
 {
+    struct fumi_str standard_input = FUMI_STR("-");
+    struct fumi_err e = {0};
+    int rc = 0;
+    if (!words.n)
+        words = (struct fumi_strs){&standard_input, 1};
+    for (size_t i = 0; i < words.n && !rc; i++)
+        rc = import_path(m, words.items[i], &e);
+    if (!rc)
+        rc = flush(m, &e) ||
+             import_set_successors(&m->successors, m->store, &m->by, &m->failed_at, &e);
+    print_counts(m);
+    if (rc)
+        return fail_at(m, &e);
+    if (m->notes && m->store)
+        show_import_hint();
+    return m->bad || m->unread ? STATUS_FAILED : STATUS_OK;
+}
+
+/* Prepares what the formats need: a dry run opens no database. */
+static int open_session(struct import *m, struct invocation *i, struct fumi_err *e)
+{
+    struct session *s = m->session;
+    struct place here = {0};
+    struct fumi_err ignored = {0};
+    if (m->flags->dry_run ? session_config(s, &i->common, false, e)
+                          : session_store(s, &i->common, e))
+        return -1;
+    m->store = s->store;
+    m->by = session_author(s);
+    m->guard = (struct guard){.a = &m->a,
+                              .mode = (enum secrets_mode)s->config.safety.memory.secrets};
+    if (!session_place(s, i->a, (struct fumi_str){0}, &here, &ignored))
+        m->root = here.root.n ? here.root : here.path;
+    return 0;
+}
+
+static int import(struct invocation *i)
+{
+    const struct flags *f = i->flags;
     struct session s = {0};
     struct fumi_err e = {0};
     struct import *m = fumi_resize(NULL, sizeof(*m));
-    int status;
     memset(m, 0, sizeof(*m));
-    m->from = from;
-    if (session_store(&s, &i->common, &e)) {
-        status = command_report(&e);
-    } else {
-        m->store = s.store;
-        m->by = session_author(&s);
-        m->guard = (struct guard){.a = &m->a,
-                                  .mode = (enum secrets_mode)s.config.safety.memory.secrets};
-        status = import_into(m);
-    }
+    m->names = i->a;
+    m->session = &s;
+    m->flags = f;
+    for (size_t k = 0; k < IMPORT_FORMATS; k++)
+        if (strcmp(import_formats[k].name, formats[f->format]) == 0)
+            m->format = &import_formats[k];
+    int status = open_session(m, i, &e) ? command_report(&e) : import_words(m, i->words);
     fumi_buf_done(&m->text);
     fumi_arena_done(&m->a);
     import_successors_done(&m->successors);
@@ -316,36 +592,26 @@ static int import_from(struct invocation *i, int from)
     return status;
 }
 
-static int import(struct invocation *i)
-{
-    struct fumi_str name = i->words.n ? i->words.items[0] : FUMI_STR("-");
-    if (fumi_eq(name, FUMI_STR("-")))
-        return import_from(i, STDIN_FILENO);
-    int from = open(fumi_fmt(i->a, "%.*s", FUMI_ARG(name)).p, O_RDONLY | O_CLOEXEC);
-    if (from < 0)
-        return command_fail(STATUS_FAILED, "cannot open %.*s: %s", FUMI_ARG(name), strerror(errno));
-    int status = import_from(i, from);
-    close(from);
-    return status;
-}
-
 const struct command command_import = {
     .name = "import",
-    .usage = "[FILE]",
-    .help = "Imports notes, groups and globals from the output of export.",
-    .more = "The input has one JSON object per line; without FILE, standard input is "
-            "read. Ids and times are kept. Lines that exist already with the same content "
-            "are skipped; of a global, the newer value is kept. If an id already belongs "
-            "to something else, such as a note of another project, the line is added "
-            "under a new id, which is printed; importing the file again does not add it "
-            "twice. Line breaks and control characters in titles, tags, sources and "
-            "project names, which older versions accepted, are removed and reported. "
-            "Lines that are invalid, or whose note or group exists with different "
-            "content, are reported by number and not imported; the exit status is then 1. "
-            "A superseded note whose successor is not there becomes current. "
-            "A full disk or another database error stops the import; the same file can be "
-            "imported again.",
-    .words = 1,
+    .usage = "[PATH...]",
+    .help = "Imports notes from the output of export, and Markdown.",
+    .more = "A PATH is a file, or a folder whose Markdown files are imported. Without PATH, "
+            "standard input is read. Formats: jsonl (the output of export; lines have projects, "
+            "ids and times, which are kept), markdown (front matter, #tags, and a note for each "
+            "of several ## headings), rules (CLAUDE.md, AGENTS.md, GEMINI.md: a note with the tag "
+            "rule for each list item and section). Notes that exist already "
+            "are skipped, so an interrupted import can be repeated. If an id already belongs to "
+            "something else, such as a note of another project, the note is added under a new id, "
+            "which is printed. Of a global, the newer value is kept. Line breaks and control "
+            "characters in titles, tags, sources and project names are removed and reported. "
+            "Files and lines that are invalid, or whose note or group exists with different "
+            "content, are reported and not imported; the exit status is then 1. A superseded "
+            "note whose successor is not there becomes current. A full disk or another database "
+            "error stops the import.",
+    .shape = &shape,
+    .aliases = aliases,
+    .words = ANY_WORDS,
     .writes = true,
     .run = import,
 };

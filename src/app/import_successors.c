@@ -11,12 +11,12 @@ struct renamed {
 
 /* A note and its successor, by the id in the line. */
 struct succession {
-    size_t line;
+    struct import_line line;
     struct fumi_str project, note, successor;
 };
 
-void import_keep_successor(struct import_successors *s, size_t line, const struct note *given,
-                           const struct note *stored)
+void import_keep_successor(struct import_successors *s, struct import_line line,
+                           const struct note *given, const struct note *stored)
 {
     const size_t renamed = sizeof(*s->renamed), succession = sizeof(*s->successions);
     if (given->id.p && !fumi_eq(given->id, stored->id)) {
@@ -58,13 +58,13 @@ static int set_successor(const struct import_successors *s, const struct success
         return 0;
     if (e->code != ERR_NOT_FOUND && e->code != FUMI_INVALID_PARAMS)
         return -1;
-    fprintf(stderr, "line %zu: the note stays current: its successor %.*s was not found\n",
-            of->line, FUMI_ARG(show_line(a, of->successor)));
+    fprintf(stderr, IMPORT_LINE ": the note stays current: its successor %.*s was not found\n",
+            IMPORT_LINE_ARG(of->line), FUMI_ARG(show_line(a, of->successor)));
     return 0;
 }
 
 int import_set_successors(struct import_successors *s, struct store *store, const struct author *by,
-                          size_t *line, struct fumi_err *e)
+                          struct import_line *line, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
     int rc = 0;

@@ -3,6 +3,7 @@
 #ifndef FUMI_APP_IMPORT_SUCCESSORS_H
 #define FUMI_APP_IMPORT_SUCCESSORS_H
 
+#include "app/import_line.h"
 #include "store/store.h"
 
 struct import_successors {
@@ -14,12 +15,12 @@ struct import_successors {
 };
 
 /* Remembers the ids of a note, in its line and as stored, and the successor that the line names. */
-void import_keep_successor(struct import_successors *s, size_t line, const struct note *given,
-                           const struct note *stored);
+void import_keep_successor(struct import_successors *s, struct import_line line,
+                           const struct note *given, const struct note *stored);
 /* Reports successors that were not found. Returns -1 with *e set, and *line set to the line of the
  * note, if the store fails. */
 int import_set_successors(struct import_successors *s, struct store *store, const struct author *by,
-                          size_t *line, struct fumi_err *e);
+                          struct import_line *line, struct fumi_err *e);
 void import_successors_done(struct import_successors *s);
 
 #endif

@@ -1,0 +1,139 @@
+#include "app/import_formats.h"
+
+#include "app/transfer.h"
+
+#include <inttypes.h>
+#include <strings.h>
+
+struct fumi_str import_base_name(struct fumi_str path)
+{
+    const char *slash = memrchr(path.p, '/', path.n);
+    return slash ? (struct fumi_str){slash + 1, path.n - (size_t)(slash + 1 - path.p)} : path;
+}
+
+static bool ends(struct fumi_str s, const char *end)
+{
+    size_t n = strlen(end);
+    return s.n >= n && strncasecmp(s.p + s.n - n, end, n) == 0;
+}
+
+bool import_is_markdown(struct fumi_str path)
+{
+    return ends(path, ".md") || ends(path, ".markdown");
+}
+
+static struct fumi_str first_line(struct fumi_str s)
+{
+    while (s.n && strchr(" \t\r\n", s.p[0]))
+        s.p++, s.n--;
+    const char *end = memchr(s.p, '\n', s.n);
+    return end ? (struct fumi_str){s.p, (size_t)(end - s.p)} : s;
+}
+
+static bool is_jsonl(struct fumi_str path, struct fumi_str start)
+{
+    struct fumi_str line = first_line(start), member = FUMI_STR("\"projectId\"");
+    return ends(path, ".jsonl") ||
+           (fumi_starts(line, FUMI_STR("{")) && memmem(line.p, line.n, member.p, member.n));
+}
+
+static bool is_rules(struct fumi_str path, struct fumi_str start)
+{
+    static const char *const names[] = {"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"};
+    struct fumi_str name = import_base_name(path);
+    (void)start;
+    for (size_t i = 0; i < FUMI_COUNT(names); i++)
+        if (fumi_eq(name, fumi_str(names[i])))
+            return true;
+    return false;
+}
+
+static bool is_markdown(struct fumi_str path, struct fumi_str start)
+{
+    (void)start;
+    return import_is_markdown(path);
+}
+
+const struct import_format import_formats[IMPORT_FORMATS] = {
+    [IMPORT_JSONL] = {"jsonl", is_jsonl, NULL},
+    [IMPORT_RULES] = {"rules", is_rules, import_read_rules},
+    [IMPORT_MARKDOWN] = {"markdown", is_markdown, import_read_markdown},
+};
+
+const struct import_format *import_recognise(struct fumi_str path, struct fumi_str start)
+{
+    for (size_t i = 0; i < IMPORT_FORMATS; i++)
+        if (import_formats[i].recognise(path, start))
+            return &import_formats[i];
+    return NULL;
+}
+
+/* A UUID of version 8 (RFC 9562), whose bits the application defines. */
+static struct fumi_str id_of(const struct import_file *f, const struct note *n)
+{
+    struct fumi_str place = fumi_fmt(f->a, "%.*s\n%.*s", FUMI_ARG(f->path), FUMI_ARG(n->title));
+    uint64_t high = (uint64_t)note_said(n->project, place, n->text);
+    uint64_t low = (uint64_t)note_said(place, n->project, n->text);
+    return fumi_fmt(f->a, "%08" PRIx64 "-%04" PRIx64 "-8%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
+                    high >> 32, high >> 16 & 0xFFFF, high & 0xFFF, (low >> 48 & 0x3FFF) | 0x8000,
+                    low & 0xFFFFFFFFFFFF);
+}
+
+int import_note(struct import_file *f, size_t line, struct note *n, struct fumi_err *e)
+{
+    struct fumi_buf b = {0};
+    n->project = f->project;
+    if (!n->group.n)
+        n->group = FUMI_STR("global");
+    if (!n->source.n)
+        n->source = f->shown;
+    if (!n->id.n)
+        n->id = id_of(f, n);
+    transfer_write(&b, &(struct transfer){.kind = TRANSFER_NOTE, .note = *n});
+    int rc = f->take(f->to, f, line, fumi_buf_str(&b), NULL, e);
+    fumi_buf_done(&b);
+    return rc;
+}
+
+int import_bad(struct import_file *f, size_t line, const char *fault, struct fumi_err *e)
+{
+    return f->take(f->to, f, line, (struct fumi_str){0}, fault, e);
+}
+
+bool import_time(struct fumi_arena *a, struct fumi_str s, struct fumi_time *out)
+{
+    struct fumi_str day = {s.p, s.n < 10 ? s.n : 10};
+    struct fumi_str rest = {s.p + day.n, s.n - day.n};
+    out->set = fumi_time_read(s, &out->ms);
+    if (out->set)
+        return true;
+    if (rest.n && strchr(" T", rest.p[0]))
+        rest.p++, rest.n--;
+    s = rest.n ? fumi_fmt(a, "%.*sT%.*sZ", FUMI_ARG(day), FUMI_ARG(rest))
+               : fumi_fmt(a, "%.*sT00:00:00Z", FUMI_ARG(day));
+    out->set = fumi_time_read(s, &out->ms);
+    return out->set;
+}
+
+void import_append(struct fumi_arena *a, struct fumi_strs *list, struct fumi_str s)
+{
+    if ((list->n & (list->n - 1)) == 0) { /* the room ends at each power of two */
+        struct fumi_str *more = fumi_alloc(a, (list->n ? 2 * list->n : 1) * sizeof(*more));
+        if (list->n)
+            memcpy(more, list->items, list->n * sizeof(*more));
+        list->items = more;
+    }
+    list->items[list->n++] = s;
+}
+
+void import_tag(struct fumi_arena *a, struct fumi_strs *tags, struct fumi_str tag)
+{
+    tag = note_trimmed(tag);
+    if (tag.n && tag.p[0] == '#')
+        tag.p++, tag.n--;
+    for (size_t i = 0; i < tags->n; i++)
+        if (fumi_eq(tags->items[i], tag))
+            return;
+    if (tag.n)
+        import_append(a, tags, tag);
+}

@@ -1,0 +1,81 @@
+/* The file formats that fumi import reads. A reader converts one file to lines of the transfer
+ * format (transfer.h), which the import stores like those that fumi export wrote. */
+#ifndef FUMI_APP_IMPORT_FORMATS_H
+#define FUMI_APP_IMPORT_FORMATS_H
+
+#include "model/note.h"
+#include "json/json.h"
+
+struct import_file {
+    struct fumi_arena *a;    /* of the notes of this file */
+    struct fumi_str path;    /* canonical: ids are computed from it */
+    struct fumi_str shown;   /* relative: the source of the notes, and the name in messages */
+    struct fumi_str project; /* of the notes; null: each line names its own */
+    struct fumi_str text;    /* UTF-8 */
+    bool rules;              /* Markdown: the file has rules for agents */
+    /* Receives one line of the transfer format; `json` null: the line of the file is bad, and
+     * `fault` says why. Returns -1 with *e set if the import must stop. */
+    int (*take)(void *to, const struct import_file *f, size_t line, struct fumi_str json,
+                const char *fault, struct fumi_err *e);
+    void *to;
+};
+
+struct import_format {
+    const char *name;
+    /* `start`: the first bytes of the file. NULL: only --format selects the format. */
+    bool (*recognise)(struct fumi_str path, struct fumi_str start);
+    /* Returns -1 with *e set if the import must stop. NULL: the file consists of transfer lines. */
+    int (*read)(struct import_file *f, struct fumi_err *e);
+};
+
+enum import_format_index { IMPORT_JSONL, IMPORT_RULES, IMPORT_MARKDOWN, IMPORT_FORMATS };
+
+/* In the order in which they are tried. */
+extern const struct import_format import_formats[IMPORT_FORMATS];
+
+enum { IMPORT_START = 4096, IMPORT_FILE_MAX = FUMI_JSON_MAX - 1 };
+
+/* Returns NULL if no format is recognised. */
+const struct import_format *import_recognise(struct fumi_str path, struct fumi_str start);
+/* Whether the name of a file in a folder is that of a Markdown file. */
+bool import_is_markdown(struct fumi_str path);
+struct fumi_str import_base_name(struct fumi_str path);
+
+/* Passes on a note that begins in that line. Project, source and group are set if they are null. A
+ * missing id is computed from the project, the path of the file, the title and the text, so that a
+ * second import finds the note again. */
+int import_note(struct import_file *f, size_t line, struct note *n, struct fumi_err *e);
+/* Reports a bad line. */
+int import_bad(struct import_file *f, size_t line, const char *fault, struct fumi_err *e);
+
+/* Reads an RFC 3339 time, a date, or a date and a time of day in UTC. */
+bool import_time(struct fumi_arena *a, struct fumi_str s, struct fumi_time *out);
+void import_append(struct fumi_arena *a, struct fumi_strs *list, struct fumi_str s);
+/* Adds a tag unless it is empty or present; a leading '#' is removed. */
+void import_tag(struct fumi_arena *a, struct fumi_strs *tags, struct fumi_str tag);
+
+/* The lines of a text, without their ends. Start with .p, .end. */
+struct import_lines {
+    const char *p, *end;
+    struct fumi_str line;
+    size_t number; /* of `line`, from 1 */
+    char fence;    /* Markdown: the character of the code fence that is open; 0: none */
+    size_t ticks;  /* length of that fence */
+    bool code;     /* whether the line is part of fenced code */
+};
+bool import_next_line(struct import_lines *l);
+/* The level of the heading that the line is, outside of fenced code, and its text; 0: none. */
+size_t import_heading(const struct import_lines *l, struct fumi_str *text);
+
+/* import_front.c: the front matter of a Markdown file. */
+struct import_front {
+    struct note note; /* id, title, tags, created, metadata */
+    struct import_lines body;
+};
+/* Returns -1 with *e set if the import must stop. */
+int import_front_read(struct import_file *f, struct import_front *out, struct fumi_err *e);
+
+int import_read_markdown(struct import_file *f, struct fumi_err *e);
+int import_read_rules(struct import_file *f, struct fumi_err *e);
+
+#endif
