@@ -40,7 +40,7 @@ struct flags {
     bool dry_run;
 };
 
-static const char *const formats[] = {"auto", "jsonl", "markdown", "rules", NULL};
+static const char *const formats[] = {"auto", "jsonl", "markdown", "rules", "server-memory", NULL};
 
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct flags, project, "project",
@@ -595,12 +595,13 @@ static int import(struct invocation *i)
 const struct command command_import = {
     .name = "import",
     .usage = "[PATH...]",
-    .help = "Imports notes from the output of export, and Markdown.",
+    .help = "Imports notes from the output of export, Markdown, and files of other programs.",
     .more = "A PATH is a file, or a folder whose Markdown files are imported. Without PATH, "
             "standard input is read. Formats: jsonl (the output of export; lines have projects, "
             "ids and times, which are kept), markdown (front matter, #tags, and a note for each "
             "of several ## headings), rules (CLAUDE.md, AGENTS.md, GEMINI.md: a note with the tag "
-            "rule for each list item and section). Notes that exist already "
+            "rule for each list item and section), server-memory (the file of the MCP reference "
+            "server). Notes that exist already "
             "are skipped, so an interrupted import can be repeated. If an id already belongs to "
             "something else, such as a note of another project, the note is added under a new id, "
             "which is printed. Of a global, the newer value is kept. Line breaks and control "

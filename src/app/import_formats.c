@@ -30,6 +30,14 @@ static struct fumi_str first_line(struct fumi_str s)
     return end ? (struct fumi_str){s.p, (size_t)(end - s.p)} : s;
 }
 
+static bool is_server_memory(struct fumi_str path, struct fumi_str start)
+{
+    struct fumi_str line = first_line(start);
+    (void)path;
+    return fumi_starts(line, FUMI_STR("{\"type\":\"entity\",")) ||
+           fumi_starts(line, FUMI_STR("{\"type\":\"relation\","));
+}
+
 static bool is_jsonl(struct fumi_str path, struct fumi_str start)
 {
     struct fumi_str line = first_line(start), member = FUMI_STR("\"projectId\"");
@@ -55,6 +63,7 @@ static bool is_markdown(struct fumi_str path, struct fumi_str start)
 }
 
 const struct import_format import_formats[IMPORT_FORMATS] = {
+    [IMPORT_SERVER_MEMORY] = {"server-memory", is_server_memory, import_read_server_memory},
     [IMPORT_JSONL] = {"jsonl", is_jsonl, NULL},
     [IMPORT_RULES] = {"rules", is_rules, import_read_rules},
     [IMPORT_MARKDOWN] = {"markdown", is_markdown, import_read_markdown},

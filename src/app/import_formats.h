@@ -28,7 +28,13 @@ struct import_format {
     int (*read)(struct import_file *f, struct fumi_err *e);
 };
 
-enum import_format_index { IMPORT_JSONL, IMPORT_RULES, IMPORT_MARKDOWN, IMPORT_FORMATS };
+enum import_format_index {
+    IMPORT_SERVER_MEMORY,
+    IMPORT_JSONL,
+    IMPORT_RULES,
+    IMPORT_MARKDOWN,
+    IMPORT_FORMATS
+};
 
 /* In the order in which they are tried. */
 extern const struct import_format import_formats[IMPORT_FORMATS];
@@ -77,5 +83,6 @@ int import_front_read(struct import_file *f, struct import_front *out, struct fu
 
 int import_read_markdown(struct import_file *f, struct fumi_err *e);
 int import_read_rules(struct import_file *f, struct fumi_err *e);
+int import_read_server_memory(struct import_file *f, struct fumi_err *e);
 
 #endif
