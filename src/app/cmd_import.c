@@ -40,7 +40,8 @@ struct flags {
     bool dry_run;
 };
 
-static const char *const formats[] = {"auto", "jsonl", "markdown", "rules", "server-memory", NULL};
+static const char *const formats[] = {"auto", "jsonl",         "markdown", "rules",
+                                      "json", "server-memory", NULL};
 
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct flags, project, "project",
@@ -601,7 +602,7 @@ const struct command command_import = {
             "ids and times, which are kept), markdown (front matter, #tags, and a note for each "
             "of several ## headings), rules (CLAUDE.md, AGENTS.md, GEMINI.md: a note with the tag "
             "rule for each list item and section), server-memory (the file of the MCP reference "
-            "server). Notes that exist already "
+            "server), json (an array of notes, or the results of mem0). Notes that exist already "
             "are skipped, so an interrupted import can be repeated. If an id already belongs to "
             "something else, such as a note of another project, the note is added under a new id, "
             "which is printed. Of a global, the newer value is kept. Line breaks and control "

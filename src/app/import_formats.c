@@ -45,6 +45,12 @@ static bool is_jsonl(struct fumi_str path, struct fumi_str start)
            (fumi_starts(line, FUMI_STR("{")) && memmem(line.p, line.n, member.p, member.n));
 }
 
+static bool is_json(struct fumi_str path, struct fumi_str start)
+{
+    struct fumi_str line = first_line(start);
+    return !import_is_markdown(path) && line.n && strchr("[{", line.p[0]);
+}
+
 static bool is_rules(struct fumi_str path, struct fumi_str start)
 {
     static const char *const names[] = {"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"};
@@ -65,6 +71,7 @@ static bool is_markdown(struct fumi_str path, struct fumi_str start)
 const struct import_format import_formats[IMPORT_FORMATS] = {
     [IMPORT_SERVER_MEMORY] = {"server-memory", is_server_memory, import_read_server_memory},
     [IMPORT_JSONL] = {"jsonl", is_jsonl, NULL},
+    [IMPORT_JSON] = {"json", is_json, import_read_json},
     [IMPORT_RULES] = {"rules", is_rules, import_read_rules},
     [IMPORT_MARKDOWN] = {"markdown", is_markdown, import_read_markdown},
 };

@@ -31,6 +31,7 @@ struct import_format {
 enum import_format_index {
     IMPORT_SERVER_MEMORY,
     IMPORT_JSONL,
+    IMPORT_JSON,
     IMPORT_RULES,
     IMPORT_MARKDOWN,
     IMPORT_FORMATS
@@ -84,5 +85,6 @@ int import_front_read(struct import_file *f, struct import_front *out, struct fu
 int import_read_markdown(struct import_file *f, struct fumi_err *e);
 int import_read_rules(struct import_file *f, struct fumi_err *e);
 int import_read_server_memory(struct import_file *f, struct fumi_err *e);
+int import_read_json(struct import_file *f, struct fumi_err *e);
 
 #endif
