@@ -79,6 +79,7 @@ struct import {
     struct fumi_str file;      /* that is read; null: standard input */
     struct fumi_str previewed; /* by --dry-run: the file, */
     size_t shown;              /* and the number of its notes */
+    size_t files;              /* number of files that were opened */
     size_t unread;             /* number of files and folders that could not be read */
     char buf[1 << 16];         /* input */
     size_t at, end;            /* of the rest of it */
@@ -435,6 +436,7 @@ static int import_file(struct import *m, struct fumi_str path, struct fumi_err *
         rc = skip(m, path, strerror(errno));
     } else {
         const struct import_format *format = format_of(m, fd, &st, path);
+        m->files++;
         if (!format)
             rc = skip(m, path, "its format is not recognised: name it with --format");
         else if (!format->read)
@@ -499,7 +501,13 @@ static int import_path(struct import *m, struct fumi_str given, struct fumi_err 
     struct fumi_str path = fumi_fmt(m->names, "%s", real);
     free(real);
     m->base = files_dir(m->names, path);
-    return S_ISDIR(st.st_mode) ? import_folder(m, path, DEPTH, e) : import_file(m, path, e);
+    if (!S_ISDIR(st.st_mode))
+        return import_file(m, path, e);
+    size_t before = m->files + m->unread;
+    int rc = import_folder(m, path, DEPTH, e);
+    if (!rc && m->files + m->unread == before)
+        return skip(m, given, "the folder has no Markdown files: name other files themselves");
+    return rc;
 }
 
 static size_t added(const struct import *m)
