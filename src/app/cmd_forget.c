@@ -44,7 +44,7 @@ static int find_unused(struct invocation *i, struct session *s, const struct fum
     fumi_put_open(&o, '{');
     notes_put(&o, "projectId", project);
     fumi_time_write(f->unused_since.ms, since);
-    notes_put(&o, "since", fumi_str(since));
+    notes_put(&o, "since", (struct fumi_str){since, FUMI_TIME_SIZE});
     fumi_put_key(&o, "limit");
     fumi_put_int(&o, FORGET_MAX);
     fumi_put_close(&o, '}');

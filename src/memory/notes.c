@@ -65,7 +65,7 @@ static void embed_later(struct note_write *w, const struct note *n)
     struct fumi_err failing;
     owed_add(w->m, n->seq, n->project, n->text.n);
     pthread_mutex_lock(&w->m->lock);
-    failing = w->m->worker.failing;
+    failing = w->m->worker.failing.code ? w->m->worker.failing : w->m->worker.error;
     pthread_mutex_unlock(&w->m->lock);
     if (failing.code)
         postpone(w, worker_reason(w->m, w->a, &failing));
