@@ -72,7 +72,7 @@ static int drop_rows(struct db *d, struct fumi_str id, struct fumi_err *e)
     static const char *const all[] = {
         "DELETE FROM groups WHERE id=?1",
         "DELETE FROM globals WHERE id=?1",
-        "DELETE FROM journal WHERE id=?1 AND " JOURNAL_INDEXED,
+        ("DELETE FROM journal WHERE id=?1 AND " JOURNAL_INDEXED),
         "DELETE FROM reviews WHERE note=?1",
     };
     for (size_t i = 0; i < FUMI_COUNT(all); i++)
