@@ -10,6 +10,7 @@
 
 enum {
     EMBED_MS = 10000,
+    CACHE_MS = 600000, /* searches wait until the vector cache has all notes */
     DIM = 64,
     VOCABULARY = 600,
     NOTES = 300,
@@ -91,7 +92,9 @@ static bool begin(struct fixture *t)
     struct fumi_str path = fumi_fmt(&t->a, "%s/memory.db", t->dir);
     struct memory_options o = {
         .store = store_sqlite_open(
-            &(struct store_sqlite_options){.path = path.p, .nosync = true, .log = &quiet}, &t->e),
+            &(struct store_sqlite_options){
+                .path = path.p, .nosync = true, .log = &quiet, .patience = CACHE_MS},
+            &t->e),
         .embed = {.provider = FUMI_STR("openai"),
                   .model = FUMI_STR("m"),
                   .base_url = fumi_fmt(&t->a, "http://127.0.0.1:%d/v1", t->fake->port),
