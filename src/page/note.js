@@ -186,6 +186,8 @@ let turn = 0; // of the last call of show
 // What is shown, apart from times such as "3 seconds ago".
 const shown = (element) => element.innerHTML.replace(/>[^<]*<\/time>/g, ">");
 
+const released = () => new Promise((done) => addEventListener("pointerup", () => setTimeout(done), { once: true }));
+
 // Shows a note in the pane. `quiet`: it is shown again; the pane changes only if the note did, and at once, so
 // that neither the focus nor the place in the text is lost when something else changes.
 export async function show(pane, id, { quiet = false } = {}) {
@@ -204,7 +206,9 @@ export async function show(pane, id, { quiet = false } = {}) {
       pane.querySelector("h2").focus({ preventScroll: true });
     }
     fill(more, can("memory.history") && (await changesOf(note)), await similar(note));
-    if (!quiet || mine !== turn || pane.dataset.id !== id || pane.dataset.editing) return;
+    if (!quiet) return;
+    if (pane.matches(":active")) await released(); // a click needs the same button when it is pressed and released
+    if (mine !== turn || pane.dataset.id !== id || pane.dataset.editing) return;
     const again = h("div", null, parts);
     if (shown(again) === shown(pane)) return;
     const focused = pane.contains(document.activeElement);
