@@ -25,7 +25,7 @@ static bool is_long(struct note_write *w, struct fumi_str text)
            (text.n > LONG_BYTES && em->ops->split(em, w->a, text).n > LONG_PASSAGES);
 }
 
-/* The note stays without a vector for now. */
+/* The background thread embeds the note later. */
 static void postpone(struct note_write *w, struct fumi_str why)
 {
     w->out->pending = true;
