@@ -2,7 +2,7 @@
  *
  * Old values of globals are imported while others write new ones: 10,000 updates, and no new value
  * may be lost. The importers are processes; the writers are threads of this one. */
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 #include "test.h"
 
 #include <pthread.h>

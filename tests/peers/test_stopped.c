@@ -1,7 +1,7 @@
 /* A process is stopped (SIGSTOP) while it holds the write lock: readers are not affected, and
  * writers fail after less than ten seconds with one error that names the process. The time limits
  * are generous, because test machines may be slow. */
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 #include "test.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* On a store with two sessions: notes 1 to 6 in one, 7 and 8 in the other, 9 in none. */
 #include "memory/neighbours.h"
 #include "memory/results.h"
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 #include "test.h"
 
 static bool begin(struct fixture *t)

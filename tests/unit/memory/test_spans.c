@@ -1,6 +1,6 @@
 #include "memory/results.h"
 #include "memory/spans.h"
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 #include "test.h"
 
 enum { DAY = 86400000 };

@@ -1,7 +1,7 @@
 /* A store seen through a scope, also where no method reaches it; test_scope.c has the methods. */
-#include "sqlite_fixture.h"
 #include "store/scoped.h"
 #include "store/store_ops.h"
+#include "store_fixture.h"
 #include "test.h"
 
 #include <sqlite3.h>

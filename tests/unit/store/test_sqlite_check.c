@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "sqlite_fixture.h"
 #include "store/sqlite_parts.h"
+#include "store_fixture.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -195,6 +195,27 @@ TEST(damaged_groups_and_globals_are_errors)
     CHECK_INT(globals.n, 0);
     CHECK_INT(doctor(&t, true, &h), -1);
     CHECK(strstr(h.text, "group g1") && strstr(h.text, "global v1"));
+    fixture_end(&t);
+}
+
+TEST(an_import_replaces_a_damaged_global)
+{
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    struct global g = {.id = FUMI_STR("v1"),
+                       .project = FUMI_STR("p"),
+                       .key = FUMI_STR("global.a"),
+                       .value = FUMI_STR("1"),
+                       .updated = 10};
+    struct merge_row row = {.kind = MERGE_GLOBAL, .global = g};
+    CHECK_INT(store_set_global(t.s, &t.a, &g, NULL, &t.e), 0);
+    CHECK_INT(sql(t.path, "UPDATE globals SET value='2'"), 0);
+    row.global.value = FUMI_STR("3");
+    row.global.updated = 9; /* older than the damaged one */
+    store_merge(t.s, &t.a, &row, 1, NULL);
+    CHECK_INT(row.outcome, MERGED_ADDED);
+    CHECK_INT(store_get_global(t.s, &t.a, g.project, g.key, &g, &t.e), 0);
+    CHECK_STR(g.value, "3");
     fixture_end(&t);
 }
 

@@ -1,10 +1,10 @@
 /* Deleted and replaced texts are erased: all files of the store are searched for their bytes. */
 #include "test.h"
 
-#include "sqlite_fixture.h"
 #include "store/scan_parts.h"
 #include "store/sqlite_bytes.h"
 #include "store/sqlite_parts.h"
+#include "store_fixture.h"
 
 #include <dirent.h>
 #include <signal.h>

@@ -3,9 +3,9 @@
 #include "test.h"
 
 #include "old_version_fixture.h"
-#include "sqlite_fixture.h"
 #include "store/sqlite_file.h"
 #include "store/sqlite_parts.h"
+#include "store_fixture.h"
 
 #include <pthread.h>
 

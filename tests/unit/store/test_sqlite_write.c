@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "sqlite_fixture.h"
 #include "store/sqlite_parts.h"
+#include "store_fixture.h"
 
 #include "base/uuid.h"
 

@@ -1,6 +1,6 @@
 /* What is said once, corrected, traced, undone and forgotten. */
 #include "base/clock.h"
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 #include "test.h"
 
 static const struct author somebody = {.client = {"client", 6},

@@ -1,6 +1,6 @@
 /* Neighbours: the notes before and after a note in its session, or of its writer. */
-#include "sqlite_fixture.h"
 #include "store/scoped.h"
+#include "store_fixture.h"
 #include "test.h"
 
 struct added {

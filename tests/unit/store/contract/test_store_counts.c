@@ -1,5 +1,5 @@
 /* The counts of projects, which the store caches, while two programs write the same file. */
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 #include "test.h"
 
 enum { PROJECTS = 3, GROUPS = 4, STEPS = 400, IDS = 60, OTHERS = 12 };

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 
 #include <limits.h>
 

@@ -1,7 +1,7 @@
 #include "test.h"
 
-#include "sqlite_fixture.h"
 #include "store/sqlite_merge.h"
+#include "store_fixture.h"
 
 #include "base/clock.h"
 #include "base/uuid.h"
@@ -117,25 +117,6 @@ TEST(the_newer_global_stays)
         CHECK(fixture_sound(&t));
         fixture_end(&t);
     }
-}
-
-static int spoil(struct db *d, void *arg, struct fumi_err *e)
-{
-    (void)arg;
-    return store_sqlite_run(d, e, "UPDATE globals SET value='2'", "");
-}
-
-TEST(a_damaged_global_is_replaced)
-{
-    struct fixture t = {0};
-    CHECK(fixture_open(&t));
-    struct global is = global("1", "p", "1", 10), g = global("2", "p", "3", 9);
-    CHECK_INT(merge_global(&t, &is), MERGED_ADDED);
-    CHECK_INT(store_sqlite_write(t.s, spoil, NULL, &t.e), 0);
-    CHECK_INT(merge_global(&t, &g), MERGED_ADDED);
-    CHECK_STR(get(&t, "p").value, "3");
-    CHECK(fixture_sound(&t));
-    fixture_end(&t);
 }
 
 /* A note, a group and a global in each of two projects, all with the same id. */

@@ -1,6 +1,6 @@
 /* Lists that are loaded row by row: which rows `each` of struct loading receives, and the effect of
  * its return value. */
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 #include "test.h"
 
 enum { NOTES = 6 };

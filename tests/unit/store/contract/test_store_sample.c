@@ -1,6 +1,6 @@
 /* Overviews of a store: notes per day, and samples with vectors. */
-#include "sqlite_fixture.h"
 #include "store/scoped.h"
+#include "store_fixture.h"
 #include "test.h"
 
 enum { HOUR = 3600000, DAY = 24 * HOUR };

@@ -1,6 +1,7 @@
-/* A store in a temporary directory, and notes for it. */
-#ifndef FUMI_SQLITE_FIXTURE_H
-#define FUMI_SQLITE_FIXTURE_H
+/* A store in a temporary directory, and notes for it. The variable FUMI_TEST_STORE names its
+ * engine. */
+#ifndef FUMI_STORE_FIXTURE_H
+#define FUMI_STORE_FIXTURE_H
 
 #include "base/arena.h"
 #include "store/sqlite.h"
@@ -43,11 +44,29 @@ static inline bool fixture_begin(struct fixture *t)
     return true;
 }
 
-static inline struct store *fixture_store(struct fixture *t, const char *path)
+static inline struct store *fixture_open_sqlite(struct fixture *t, const char *path)
 {
-    t->e = (struct fumi_err){0};
     struct store_sqlite_options o = {.path = path, .nosync = !t->sync, .log = &fixture_silent};
     return store_sqlite_open(&o, &t->e);
+}
+
+static const struct fixture_engine {
+    const char *name;
+    struct store *(*open)(struct fixture *t, const char *path);
+} fixture_engines[] = {
+    {"sqlite", fixture_open_sqlite},
+};
+
+/* Opens the store as another process would. */
+static inline struct store *fixture_store(struct fixture *t, const char *path)
+{
+    const char *name = getenv("FUMI_TEST_STORE");
+    t->e = (struct fumi_err){0};
+    for (size_t i = 0; i < FUMI_COUNT(fixture_engines); i++)
+        if (!name || strcmp(name, fixture_engines[i].name) == 0)
+            return fixture_engines[i].open(t, path);
+    fumi_err_set(&t->e, FUMI_INTERNAL_ERROR, "FUMI_TEST_STORE: there is no engine %s", name);
+    return NULL;
 }
 
 static inline bool fixture_open(struct fixture *t)
@@ -56,7 +75,7 @@ static inline bool fixture_open(struct fixture *t)
         return false;
     t->s = fixture_store(t, t->path);
     if (!t->s)
-        fprintf(stderr, "store_sqlite_open: %s\n", t->e.text);
+        fprintf(stderr, "the store does not open: %s\n", t->e.text);
     return t->s != NULL;
 }
 

@@ -2,7 +2,7 @@
  * with its note, none has the same form in both. */
 #include "test.h"
 
-#include "sqlite_fixture.h"
+#include "store_fixture.h"
 
 struct pair {
     const char *text, *query;
