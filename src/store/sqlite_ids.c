@@ -35,11 +35,20 @@ static void add(struct fumi_strs *out, struct fumi_str id)
     out->items[out->n++] = id;
 }
 
+/* No UTF-8 text has the byte FF, so all ids that begin with the prefix sort before this. The prefix
+ * may contain NUL. */
+static struct fumi_str end_of_range(struct fumi_arena *a, struct fumi_str prefix)
+{
+    char *end = fumi_alloc(a, prefix.n + 1);
+    memcpy(end, prefix.p, prefix.n);
+    end[prefix.n] = '\xFF';
+    return (struct fumi_str){end, prefix.n + 1};
+}
+
 static int find_in(struct db *d, const struct find_ids_args *f, const char *sql, struct fumi_err *e)
 {
     const struct id_prefix *w = f->what;
-    /* No UTF-8 text has the byte FF, so all that begin with the prefix sort before this. */
-    struct fumi_str end = fumi_fmt(f->arena, "%.*s\xFF", FUMI_ARG(w->text));
+    struct fumi_str end = end_of_range(f->arena, w->text);
     sqlite3_stmt *q = store_sqlite_query(d, e, sql, "sssi", w->text, end, w->project,
                                          (int64_t)w->limit);
     int more = q ? 1 : -1;

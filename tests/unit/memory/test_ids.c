@@ -124,6 +124,8 @@ TEST(a_beginning_finds_the_id)
     CHECK_STR(found(&t, ID_OF_NOTE, "AAAAAAAA"), "AAAAAAAA"); /* case counts */
     CHECK_STR(found(&t, ID_OF_NOTE, "aaaaaaa%"), "aaaaaaa%");
     CHECK_STR(found(&t, ID_OF_GROUP, "aaaaaaaa"), "aaaaaaaa");
+    struct fumi_str id, nul = FUMI_STR("aaaaaaaa\0x");
+    CHECK(!memory_find_id(t.m, &t.a, ID_OF_NOTE, nul, &id, &t.e) && fumi_eq(id, nul));
     end(&t);
 }
 
