@@ -6,6 +6,8 @@
 #include "app/session.h"
 #include "app/show.h"
 
+#include <unistd.h>
+
 enum { DEPTH = 100, TEXT_COLUMNS = 72, KEEP = 1 << 20 };
 
 /* An error is never STATUS_FAILED here, which says that notes got worse. */
@@ -264,35 +266,73 @@ static void print_json(struct run *r, struct outcome *const *outcomes, const siz
     notes_print_json(r->i->a, &text);
 }
 
+/* Lets `change` edit the file. Another process may have written the file while we searched, so it
+ * is read again, under a lock. */
+static int edit(struct run *r, int (*change)(struct run *, void *, struct fumi_err *), void *arg,
+                struct fumi_err *e)
+{
+    int fd = files_lock(r->i->a, r->file.path, e);
+    if (fd < 0)
+        return -1;
+    int rc = pinned_read(r->i->a, r->file.path, &r->file, e) || change(r, arg, e) ||
+                     pinned_write(r->i->a, &r->file, e)
+                 ? -1
+                 : 0;
+    close(fd);
+    return rc;
+}
+
+struct tested {
+    struct fumi_list questions;
+    struct outcome *const *outcomes;
+};
+
 /* Replaces the ranks of a question. A deleted note keeps its own: it can only be pinned elsewhere.
  */
-static void accept(struct pinned_question *q, const struct outcome *outcomes)
+static void accept(struct pinned_question *to, const struct pinned_question *q,
+                   const struct outcome *outcomes)
 {
-    struct pinned_note *pins = q->notes.items;
+    const struct pinned_note *pins = q->notes.items;
     for (size_t k = 0; k < q->notes.n; k++) {
-        if (outcomes[k].deleted ||
-            (pins[k].rank == outcomes[k].rank && fumi_eq(pins[k].text, outcomes[k].text)))
+        struct pinned_note *pin = pinned_find_note(to, pins[k].id);
+        if (!pin || outcomes[k].deleted ||
+            (pin->rank == outcomes[k].rank && fumi_eq(pin->text, outcomes[k].text)))
             continue;
-        pins[k].rank = outcomes[k].rank;
-        pins[k].text = outcomes[k].text;
-        q->line = (struct fumi_str){0};
+        pin->rank = outcomes[k].rank;
+        pin->text = outcomes[k].text;
+        to->line = (struct fumi_str){0};
     }
+}
+
+/* A question may be in several lines, as after a merge of the file. */
+static void accept_all(struct pinned_question *to, const struct tested *t)
+{
+    const struct pinned_question *q = t->questions.items;
+    for (size_t k = 0; k < t->questions.n; k++)
+        if (fumi_eq(q[k].text, to->text) && fumi_eq(q[k].project, to->project))
+            accept(to, &q[k], t->outcomes[k]);
+}
+
+static int accept_ranks(struct run *r, void *arg, struct fumi_err *e)
+{
+    (void)e;
+    struct pinned_question *q = r->file.questions.items;
+    for (size_t k = 0; k < r->file.questions.n; k++)
+        accept_all(&q[k], arg);
+    return 0;
 }
 
 /* Writes the new ranks. Returns whether all notes still exist in *complete. */
 static int update(struct run *r, struct outcome *const *outcomes, bool *complete,
                   struct fumi_err *e)
 {
-    struct pinned_question *q = r->file.questions.items;
-    bool changed = false;
+    const struct pinned_question *q = r->file.questions.items;
+    struct tested t = {r->file.questions, outcomes};
     *complete = true;
-    for (size_t k = 0; k < r->file.questions.n; k++) {
-        accept(&q[k], outcomes[k]);
-        changed = changed || !q[k].line.p;
+    for (size_t k = 0; k < t.questions.n; k++)
         for (size_t n = 0; n < q[k].notes.n; n++)
             *complete = *complete && !outcomes[k][n].deleted;
-    }
-    return changed ? pinned_write(r->i->a, &r->file, e) : 0;
+    return edit(r, accept_ranks, &t, e);
 }
 
 static int run_all(struct run *r, enum status *status, struct fumi_err *e)
@@ -360,6 +400,11 @@ static int project_in_file(struct run *r, struct fumi_str *out, struct fumi_err 
     return 0;
 }
 
+static int add_question(struct run *r, void *arg, struct fumi_err *e)
+{
+    return pinned_add(r->i->a, &r->file, arg, e);
+}
+
 static int add(struct run *r, enum status *status, struct fumi_err *e)
 {
     const struct fumi_strs *words = &r->i->words;
@@ -382,7 +427,7 @@ static int add(struct run *r, enum status *status, struct fumi_err *e)
                    FUMI_ARG(pins[k].text));
     }
     *status = STATUS_OK;
-    return pinned_add(r->i->a, &r->file, &q, e) || pinned_write(r->i->a, &r->file, e) ? -1 : 0;
+    return edit(r, add_question, &q, e);
 }
 
 /* The file belongs to the checkout, not to the project: each worktree has its own. */

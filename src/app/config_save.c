@@ -4,14 +4,8 @@
 #include "app/files.h"
 #include "app/show.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
-
-enum { LOCK_TRIES = 900 }; /* of 10 ms */
 
 static struct fumi_str text_of(const struct embed_config *c, const struct fumi_field *f)
 {
@@ -192,39 +186,11 @@ static int save(struct fumi_arena *a, const struct config_overrides *o,
     return write_edited(a, &c, now, previous, e);
 }
 
-/* Does not wait forever: a process that was stopped (SIGSTOP) may hold the lock. */
-static int lock_soon(int fd)
-{
-    for (int i = 0; i < LOCK_TRIES; i++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-            return 0;
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return -1;
-        nanosleep(&(struct timespec){0, 10000000}, NULL);
-    }
-    return -1;
-}
-
-/* Locks the directory, so that no other process saves between our reading and our writing. Returns
- * its descriptor. */
+/* No other process saves between our reading and our writing. */
 static int lock(struct fumi_arena *a, const struct config_overrides *o, struct fumi_err *e)
 {
     struct config c;
-    if (config_load(&c, a, o, e))
-        return -1;
-    struct fumi_str dir = files_dir(a, c.paths.config_path);
-    if (files_make_dir(dir, e))
-        return -1;
-    int fd = open(dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || lock_soon(fd)) {
-        if (fd >= 0)
-            close(fd);
-        return fumi_err_set(
-            e, FUMI_INTERNAL_ERROR,
-            "cannot lock the directory %.*s: end the process that holds the lock, or try again",
-            FUMI_ARG(files_shown(dir)));
-    }
-    return fd;
+    return config_load(&c, a, o, e) ? -1 : files_lock(a, c.paths.config_path, e);
 }
 
 int config_save(const struct config_overrides *o, const struct embed_config *now,

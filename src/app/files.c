@@ -10,11 +10,17 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { SHOWN = 100, PASSWD = 16 << 10 };
+enum {
+    SHOWN = 100,
+    PASSWD = 16 << 10,
+    LOCK_TRIES = 900, /* of 10 ms */
+};
 
 struct fumi_str files_shown(struct fumi_str path)
 {
@@ -181,6 +187,35 @@ int files_make_dir(struct fumi_str path, struct fumi_err *e)
         name[i] = '/';
     }
     return 0;
+}
+
+/* Does not wait forever: a process that was stopped (SIGSTOP) may hold the lock. */
+static bool lock_soon(int fd)
+{
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+    return false;
+}
+
+int files_lock(struct fumi_arena *a, struct fumi_str path, struct fumi_err *e)
+{
+    struct fumi_str dir = files_dir(a, path);
+    if (files_make_dir(dir, e))
+        return -1;
+    int fd = open(dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && lock_soon(fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return fumi_err_set(
+        e, FUMI_INTERNAL_ERROR,
+        "cannot lock the directory %.*s: end the process that holds the lock, or try again",
+        FUMI_ARG(files_shown(dir)));
 }
 
 /* Writes and syncs the file under its temporary name. */

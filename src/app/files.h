@@ -37,6 +37,11 @@ int files_read(struct fumi_arena *a, struct fumi_str path, size_t limit, struct 
 /* Replaces a file atomically and durably (fsync); mode 0600. A symbolic link is followed. */
 int files_write(struct fumi_str path, struct fumi_str text, struct fumi_err *e);
 
+/* Locks the directory of a file, which is created if necessary, so that no other process changes
+ * the file between our reading and our writing. Waits up to 9 s. Returns a descriptor; closing it
+ * releases the lock. */
+int files_lock(struct fumi_arena *a, struct fumi_str path, struct fumi_err *e);
+
 /* Creates a directory and its parents; mode 0700. An existing directory is no error. */
 int files_make_dir(struct fumi_str path, struct fumi_err *e);
 

@@ -128,17 +128,19 @@ int pinned_write(struct fumi_arena *a, const struct pinned_file *file, struct fu
 {
     const struct pinned_question *q = file->questions.items;
     struct fumi_buf text = {0};
+    bool changed = false;
     for (size_t i = 0; i < file->questions.n; i++) {
+        changed = changed || !q[i].line.p;
         if (q[i].line.p)
             fumi_buf_add(&text, q[i].line.p, q[i].line.n);
         else
             fumi_emit(&(struct fumi_out){.buf = &text}, &question_shape, &q[i]);
         fumi_buf_put(&text, '\n');
     }
-    int rc = files_write(file->path, fumi_buf_str(&text), e);
+    int rc = changed ? files_write(file->path, fumi_buf_str(&text), e) : 0;
     fumi_buf_done(&text);
     /* files_write makes files private; this one belongs to a repository. */
-    if (!rc && chmod(files_name(a, file->path), file->mode ? file->mode : 0644))
+    if (!rc && changed && chmod(files_name(a, file->path), file->mode ? file->mode : 0644))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "cannot set the permissions of %.*s",
                             FUMI_ARG(files_shown(file->path)));
     return rc;
@@ -154,10 +156,10 @@ struct pinned_question *pinned_find(const struct pinned_file *file, struct fumi_
     return NULL;
 }
 
-static struct pinned_note *find_note(struct fumi_list *notes, struct fumi_str id)
+struct pinned_note *pinned_find_note(const struct pinned_question *q, struct fumi_str id)
 {
-    struct pinned_note *n = notes->items;
-    for (size_t i = 0; i < notes->n; i++)
+    struct pinned_note *n = q->notes.items;
+    for (size_t i = 0; i < q->notes.n; i++)
         if (fumi_eq(n[i].id, id))
             return &n[i];
     return NULL;
@@ -178,7 +180,7 @@ int pinned_add(struct fumi_arena *a, struct pinned_file *file, const struct pinn
     to->notes.items = notes;
     to->line = (struct fumi_str){0};
     for (size_t i = 0; i < q->notes.n; i++) {
-        struct pinned_note *same = find_note(&to->notes, from[i].id);
+        struct pinned_note *same = pinned_find_note(to, from[i].id);
         *(same ? same : &notes[to->notes.n++]) = from[i];
     }
     if (to->notes.n > PINNED_NOTES_MAX)

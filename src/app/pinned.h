@@ -39,12 +39,15 @@ const char *pinned_fault(struct fumi_str question);
 int pinned_read(struct fumi_arena *a, struct fumi_str path, struct pinned_file *out,
                 struct fumi_err *e);
 
-/* Replaces the file. Lines of questions that have not changed stay as they are. */
+/* Replaces the file, if a question has changed. Lines of the others stay as they are. */
 int pinned_write(struct fumi_arena *a, const struct pinned_file *file, struct fumi_err *e);
 
 /* The question with this text and project; NULL if there is none. */
 struct pinned_question *pinned_find(const struct pinned_file *file, struct fumi_str text,
                                     struct fumi_str project);
+
+/* The note with this id; NULL if the question has none. */
+struct pinned_note *pinned_find_note(const struct pinned_question *q, struct fumi_str id);
 
 /* Adds a question, or notes to the question that is in the file already; a note that it has already
  * gets the new rank and text. Fails if the question would have more than PINNED_NOTES_MAX notes. */
