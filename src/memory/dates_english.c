@@ -111,6 +111,13 @@ static size_t read_iso(const struct reader *r, size_t i, struct date *out)
     return (time || token_at(r, last)->close) && (has_day || mark == '-') ? last + 1 : 0;
 }
 
+/* The token after the month at i and its full stop: "Sept." */
+static size_t behind_month(const struct reader *r, size_t i)
+{
+    bool stop = token_at(r, i)->key->flags & ALSO_SHORT && mark_at(r, i + 1, '.');
+    return stop ? i + 2 : i + 1;
+}
+
 /* "8 May 2023", "8th of May" */
 static size_t read_day_month(const struct reader *r, size_t i, struct date *out)
 {
@@ -123,7 +130,8 @@ static size_t read_day_month(const struct reader *r, size_t i, struct date *out)
         return 0;
     const struct token *month = token_at(r, at);
     d.month = month->key->value;
-    size_t next = read_year_of(r, ++at, &d.year);
+    size_t next = read_year_of(r, behind_month(r, at), &d.year);
+    at++;
     d.year = next ? d.year : 0;
     sure = sure || next || month->capital || !(month->key->flags & (ALSO_VERB | ALSO_SHORT));
     *out = d;
@@ -135,11 +143,9 @@ static size_t read_month_day(const struct reader *r, size_t i, struct date *out)
 {
     const struct token *month = token_at(r, i);
     struct date d = {.month = month->key->value};
-    size_t at = i + 1;
+    size_t at = behind_month(r, i);
     if (month->key->key != KEY_MONTH)
         return 0;
-    if (month->key->flags & ALSO_SHORT && mark_at(r, at, '.'))
-        at++;
     bool sure = month->capital || (leads(r, i) & LEADS_DAY) || token_at(r, at)->ordinal ||
                 !(month->key->flags & (ALSO_VERB | ALSO_SHORT));
     at = read_day_number(r, at, &d.day);
@@ -151,14 +157,14 @@ static size_t read_month_day(const struct reader *r, size_t i, struct date *out)
     return next ? next : sure ? at : 0;
 }
 
-/* "May 2023", "September of last year"; a month alone if nothing else is meant */
+/* "May 2023", "Sept. 2023", "September of last year"; a month alone if nothing else is meant */
 static size_t read_month(const struct reader *r, size_t i, struct date *out)
 {
     const struct token *k = token_at(r, i);
     struct date d = {.month = k->key->value};
     if (k->key->key != KEY_MONTH)
         return 0;
-    size_t next = read_year_of(r, i + 1, &d.year);
+    size_t next = read_year_of(r, behind_month(r, i), &d.year);
     bool lead = leads(r, i) & LEADS_MONTH;
     bool sure = !(k->key->flags & (ALSO_VERB | ALSO_NAME | ALSO_SHORT)) ||
                 (lead && (k->capital || !(k->key->flags & ALSO_SHORT)));
