@@ -42,12 +42,21 @@ const views = {
 };
 
 let shown = { view: undefined, params: {}, refresh: undefined };
+let ready = false; // whether the projects are known
 
 const available = () => Object.entries(views).filter(([, view]) => !view.unlisted && (!view.needs || can(view.needs)));
 
 function showNavigation(current) {
   fill(byId("views"), available().map(([name, view]) => h("li", null,
     h("a", { href: link(name), "aria-current": name === current ? "page" : undefined }, view.title))));
+  bringIntoView(byId("views").querySelector("[aria-current]"));
+}
+
+// On narrow screens the navigation is one line, which scrolls.
+function bringIntoView(current) {
+  if (!current) return;
+  const { left, right } = current.getBoundingClientRect();
+  if (left < 0 || right > innerWidth) current.closest("nav").scrollLeft += left - 16;
 }
 
 function showProjects() {
@@ -93,6 +102,7 @@ function showNote(params) {
 }
 
 async function route({ focus = true } = {}) {
+  if (!ready) return; // shown when it is
   const { view, params } = here();
   const known = views[view] && (!views[view].needs || can(views[view].needs)) ? view : "notes";
   byId("query").value = known === "search" ? (params.q ?? "") === byId("query").value.trim() ? byId("query").value : (params.q ?? "") : byId("query").value;
@@ -111,12 +121,15 @@ async function route({ focus = true } = {}) {
   showNavigation(known);
   document.title = `${views[known].title} – Fumi`;
   document.body.dataset.view = known;
+  byId("main").setAttribute("aria-busy", "true");
   try {
     Object.assign(mine, await views[known].show(byId("main"), params, { status: byId("announce") }));
   } catch (error) {
     if (mine === shown) fill(byId("main"), h("h1", null, views[known].title), h("p.error", { role: "alert" }, error.message));
   }
   if (mine !== shown) return;
+  if (mine.stale) await mine.refresh?.();
+  byId("main").removeAttribute("aria-busy");
   showNote(params);
   if (changesView && focus && document.activeElement !== byId("query")) byId("main").focus({ preventScroll: true });
 }
@@ -140,15 +153,38 @@ async function authorOf({ id }) {
   return client ? ` (${client})` : "";
 }
 
-async function refresh() {
+async function readAgain() {
   const had = app.project;
   await loadProjects();
   if (app.project !== had) {
-    newest = undefined;
+    newest = had ? undefined : { at: "", ids: new Set() };
     await route({ focus: false });
     return;
   }
-  await shown.refresh?.();
+  if (shown.refresh) await shown.refresh();
+  else shown.stale = true; // it is being built, maybe from what it was before
+  await refreshNote();
+}
+
+// One reading at a time: an older answer never replaces a newer one.
+let reading;
+let unread = false;
+function refresh() {
+  unread = true;
+  reading ??= (async () => {
+    try {
+      while (unread) {
+        unread = false;
+        await readAgain();
+      }
+    } finally {
+      reading = undefined;
+    }
+  })();
+  return reading;
+}
+
+async function refreshNote() {
   const { note: id } = here().params;
   if (id && !byId("pane").hidden) await note.show(byId("pane"), id, { quiet: true });
 }
@@ -157,6 +193,16 @@ async function refresh() {
 function changedElsewhere() {
   clearTimeout(pending);
   pending = setTimeout(() => refresh().then(announceNew).catch(() => {}), pending ? 500 : 50);
+}
+
+// Reads the view again; one that could not be shown is built again.
+async function showAgain() {
+  if (shown.refresh && !byId("main").querySelector(".error")) await shown.refresh();
+  else {
+    shown = { view: undefined, params: {} };
+    await route({ focus: false });
+  }
+  await refreshNote();
 }
 
 async function connected() {
@@ -173,8 +219,8 @@ async function connected() {
     newest = undefined;
     call("memory.watch", { client: "Fumi page" }).catch(() => {});
     if (was) toast("Connected again.");
-    if (shown.view) await shown.refresh?.();
-    else await route({ focus: false });
+    ready = true;
+    await showAgain();
     await announceNew();
   } catch (error) {
     if (app.connection.connected) fill(byId("main"), h("h1", null, "Fumi"), h("p.error", { role: "alert" }, error.message));

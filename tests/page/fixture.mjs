@@ -40,6 +40,18 @@ export async function fresh(t, ...flags) {
   return one;
 }
 
+// Goes to a view, and waits until it is shown.
+export async function goTo(page, path) {
+  await page.evaluate((to) => location.hash === to || new Promise((done) => {
+    addEventListener("hashchange", done, { once: true }); // after the page's own listener
+    location.hash = to;
+  }), `#/${path}`);
+  await settled(page, path.split("?")[0]);
+}
+
+export const settled = (page, view) => page.waitForFunction((name) =>
+  document.body.dataset.view === name && !document.querySelector("main").hasAttribute("aria-busy"), view);
+
 export const texts = (locator) => locator.allTextContents();
 export const has = (page, text) => page.getByText(text).first().waitFor();
 export const listed = (page, n) =>

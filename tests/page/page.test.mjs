@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before } from "node:test";
-import { fresh, has, listed, openPage, skip, test, texts } from "./fixture.mjs";
+import { fresh, goTo, has, listed, openPage, settled, skip, test, texts } from "./fixture.mjs";
 import { notes, projectId } from "./notes.mjs";
 import { Server } from "./server.mjs";
 
@@ -70,7 +70,7 @@ test("the answer to the latest query is shown", async (t) => {
   const box = page.getByRole("searchbox");
   for (const query of ["printer", "matcha", "time zones", "signing key"]) {
     await box.fill(query);
-    await page.waitForTimeout(70); // longer than the delay of typing: each of them is sent
+    await page.waitForFunction((q) => new URLSearchParams(location.hash.split("?")[1]).get("q") === q, query); // it is sent
   }
   await page.locator("li.note").first().getByText("Rotate the signing key").waitFor();
   assert.match(page.url(), /q=signing\+key/);
@@ -257,6 +257,45 @@ test("a lost connection is shown and mended", async (t) => {
   assert.equal(await page.locator("#banner").isVisible(), false);
 });
 
+test("a view that is chosen while the connection is lost is shown when it is mended", async (t) => {
+  const of = await fresh(t);
+  await of.call("memory.add_note", { projectId: "p", groupId: "g", title: "Kettle", text: "It boils at 98 degrees." });
+  await of.embedded();
+  const pages = [];
+  for (const path of ["globals", "groups", "search?q=kettle", "notes?group=g", "history"]) {
+    const page = await open(t, { of, allowed: /ERR_CONNECTION|WebSocket connection/ });
+    await settled(page, "notes");
+    pages.push([page, path]);
+  }
+  await of.end();
+  for (const [page, path] of pages) {
+    await page.locator("#banner").waitFor();
+    await goTo(page, path);
+    await page.locator("main .error").waitFor();
+  }
+  await of.run();
+  for (const [page, path] of pages) {
+    await page.locator("#banner").waitFor({ state: "hidden" });
+    await page.locator("main .error").waitFor({ state: "detached" });
+    await page.locator("main", { hasText: { globals: "No globals", groups: "1 note", history: "stored" }[path] ?? "98 degrees" }).waitFor();
+  }
+});
+
+test("a view that is chosen before the page knows the projects is shown", async (t) => {
+  const first = () => {
+    const Real = WebSocket;
+    window.WebSocket = class extends Real {
+      constructor(...args) {
+        super(...args);
+        dispatchEvent(new Event("hashchange"));
+      }
+    };
+  };
+  const page = await open(t, { first });
+  await listed(page, 20);
+  assert.equal(await page.getByText("No notes yet").count(), 0);
+});
+
 test("a server with a token asks for it once", async (t) => {
   const token = "a-token/of+the+tests=~";
   const of = await fresh(t, "--auth", "token", "--token", token);
@@ -270,6 +309,8 @@ test("a server with a token asks for it once", async (t) => {
   await page.reload();
   await has(page, "No notes yet");
   assert.equal(await page.locator("dialog").count(), 0);
+  const kept = await page.evaluate(() => [Object.values(sessionStorage), Object.values(localStorage), document.cookie]);
+  assert.deepEqual(kept, [[token], [], ""]);
 });
 
 test("a server of one project shows that project", async (t) => {
@@ -301,18 +342,26 @@ test("a read-only server offers nothing that writes", async (t) => {
   assert.equal(await page.locator("main button").count(), 0);
 });
 
+const viewsOf = async (page) => {
+  await settled(page, "notes");
+  return page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href").slice(2)));
+};
+const inView = (element) => {
+  const { left, right } = element.getBoundingClientRect();
+  return left >= 0 && right <= innerWidth;
+};
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 test("narrow screens and 200 % zoom need no scrolling to the side", async (t) => {
-  const { results: [{ id }] } = await server.call("memory.search", { projectId, query: "printer" });
-  for (const viewport of [{ width: 360, height: 640 }, { width: 640, height: 400 }]) {
+  const { results: [{ id }, { id: other }] } = await server.call("memory.search", { projectId, query: "printer" });
+  for (const viewport of [{ width: 320, height: 640 }, { width: 640, height: 400 }]) {
     const page = await open(t, { viewport });
-    for (const path of ["notes", `notes?note=${id}`, "search?q=printer", "map", "globals", "groups", "projects", "health"]) {
-      await page.goto(`${server.url}#/${path}`);
-      await page.locator("h1").waitFor();
+    for (const path of [...(await viewsOf(page)), `notes?note=${id}`, "search?q=printer", `compare?a=${id}&b=${other}`]) {
+      await goTo(page, path);
       assert.ok((await overflow(page)) <= 0, `${path} at ${viewport.width}`);
+      if (!/note=|compare/.test(path)) assert.ok(await page.locator("nav a[aria-current]").evaluate(inView), `the link to ${path} at ${viewport.width}`);
     }
-    await page.goto(`${server.url}#/search?q=label+printer`);
+    await goTo(page, "search?q=label+printer");
     await page.locator("li.note a.title").first().click();
     await page.getByRole("button", { name: "Edit" }).click();
     await page.getByRole("button", { name: "Cancel" }).click();
@@ -380,13 +429,11 @@ test("axe finds no serious fault on any view", async (t) => {
   for (const colorScheme of ["light", "dark"]) {
     const page = await open(t, { colorScheme });
     await page.evaluate(axe);
-    const views = await page.locator("nav a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
-    assert.ok(views.length >= 7);
-    for (const path of [...views, "#/search?q=charged+twice", `#/compare?a=${id}&b=${other}`, `#/notes?note=${id}`]) {
-      await page.evaluate((to) => { location.hash = to; }, path);
-      await page.waitForFunction(() => !document.querySelector("main h1")?.matches(".loading"));
-      await page.waitForTimeout(150); // the list of the view
-      if (path.startsWith("#/compare")) await page.locator(".compared article").nth(1).waitFor();
+    const views = await viewsOf(page);
+    assert.ok(views.length >= 10);
+    for (const path of [...views, "search?q=charged+twice", `compare?a=${id}&b=${other}`, `notes?note=${id}`]) {
+      await goTo(page, path);
+      if (path.includes("note=")) await page.locator("#pane .changes").waitFor();
       assert.deepEqual(await faultsOf(page), [], `${path} in ${colorScheme}`);
     }
     await page.getByRole("button", { name: "Edit" }).click();
