@@ -1,6 +1,6 @@
 // The notes of a project, newest first, by group, tag and day.
 import { app, call, here, inProject, link, withParams } from "./app.js";
-import { h, fill } from "./dom.js";
+import { h, fill, keepFocus } from "./dom.js";
 import { empty, noProject, noteItem, page, sentence, timeline } from "./parts.js";
 import { plural } from "./text.js";
 
@@ -112,7 +112,8 @@ export async function show(main, params) {
   return {
     refresh: async () => {
       await refresh();
-      fill(side, await overview(params));
+      const now = await overview(params);
+      keepFocus(side, () => fill(side, now), () => side.querySelector("[aria-current]") ?? side.querySelector("a"));
       shown();
     },
   };

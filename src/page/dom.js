@@ -29,6 +29,43 @@ export function fill(element, ...children) {
   add(element, children);
 }
 
+// What an element shows, apart from times such as "3 seconds ago".
+export const looks = (element) => element.outerHTML.replace(/>[^<]*<\/time>/g, ">");
+
+const controls = (root) => [...root.querySelectorAll("a, button, input, select, textarea, summary, [tabindex]")];
+const nameOf = (control) => control.getAttribute("aria-label") ?? control.textContent;
+
+// Runs `change`, which builds the content of `root` again. If a control there had the focus, the one with the
+// same name gets it, otherwise `otherwise(the control that had it)`.
+export function keepFocus(root, change, otherwise) {
+  const had = document.activeElement;
+  const within = root !== had && root.contains(had);
+  const same = () => controls(root).filter((control) => nameOf(control) === nameOf(had));
+  const n = within ? same().indexOf(had) : 0;
+  change();
+  if (within && !root.contains(document.activeElement)) (same()[n] ?? otherwise(had))?.focus({ preventScroll: true });
+}
+
+// Gives a list new items. Items that look the same stay, so that what a person does there is not disturbed: the
+// focus, a click, a selection. If the item with the focus goes, the one that takes its place gets the focus.
+export function renew(list, items) {
+  const old = new Map([...list.children].map((item) => [looks(item), item]));
+  const next = items.map((item) => {
+    const name = looks(item);
+    const kept = item.parentNode === list ? item : old.get(name) ?? item;
+    if (old.get(name) === kept) old.delete(name);
+    return kept;
+  });
+  const at = [...list.children].findIndex((item) => item.contains(document.activeElement));
+  keepFocus(list, () => {
+    for (const gone of [...list.children].filter((item) => !next.includes(item))) gone.remove();
+    next.forEach((item, i) => list.children[i] !== item && list.insertBefore(item, list.children[i]));
+  }, (had) => {
+    const near = controls(list.children[Math.min(at, next.length - 1)] ?? list);
+    return near.find(({ textContent }) => textContent === had.textContent) ?? near[0] ?? document.querySelector("main h1");
+  });
+}
+
 export const byId = (id) => document.getElementById(id);
 
 let count = 0;

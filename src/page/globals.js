@@ -1,6 +1,6 @@
 // The settings of a project: keys with JSON values.
 import { app, call, inProject, report, undo, writes } from "./app.js";
-import { ask, confirm, field, fill, h, toast } from "./dom.js";
+import { ask, confirm, field, fill, h, renew, toast } from "./dom.js";
 import { empty, noProject, page, sentence, time } from "./parts.js";
 
 export const title = "Globals";
@@ -66,7 +66,7 @@ export async function show(main) {
   const read = async () => {
     try {
       const { globals } = await call("memory.list_globals", inProject());
-      fill(list, globals.map(row));
+      renew(list, globals.map(row));
       fill(end, globals.length ? null : empty("No globals", h("p", null, "For example global.project.conventions.")));
     } catch (error) {
       fill(end, sentence(error));

@@ -1,6 +1,6 @@
 // The groups of a project.
 import { app, call, inProject, link, report, writes } from "./app.js";
-import { ask, confirm, field, fill, h, toast } from "./dom.js";
+import { ask, confirm, field, fill, h, renew, toast } from "./dom.js";
 import { empty, noProject, page, sentence } from "./parts.js";
 import { plural } from "./text.js";
 
@@ -58,7 +58,7 @@ export async function show(main) {
   const read = async () => {
     try {
       const { groups } = await call("memory.group_list", inProject());
-      fill(list, groups.map(row));
+      renew(list, groups.map(row));
       fill(end, groups.length ? null : empty("No groups besides “global”"));
     } catch (error) {
       fill(end, sentence(error));

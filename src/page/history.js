@@ -1,6 +1,6 @@
 // Changes of the memory: who changed what, with differences, and undo.
 import { app, call, can, go, inProject, link, report, undo, withParams, writes } from "./app.js";
-import { confirm, field, fill, h, toast, unique } from "./dom.js";
+import { confirm, field, fill, h, renew, toast, unique } from "./dom.js";
 import { empty, page, sentence, time } from "./parts.js";
 import { difference, plural } from "./text.js";
 
@@ -17,6 +17,7 @@ const labels = {
   title: "Title", text: "Text", groupId: "Group", tags: "Tags", source: "Source", metadata: "Metadata", projectId: "Project",
   key: "Key", value: "Value", description: "Description", expiresAt: "Expires", supersededBy: "Superseded by",
 };
+const PAGE = 50;
 const ofNote = (op) => ["add", "update", "delete", "expire"].includes(op);
 
 function short(value) {
@@ -141,23 +142,24 @@ export async function show(main, { client }, { status }) {
   fill(main, page(title, h("p.hint", null, "Every change can be seen here and put back."), clients, bar, list, end));
   if (focused) input.focus();
   let cursor;
-  const more = async () => {
-    const answer = await call("memory.history", inProject({ limit: 50, ...(client && { client }), ...(cursor && { cursor }) }));
+  const read = async (limit) => {
+    const answer = await call("memory.history", inProject({ limit, ...(client && { client }), ...(cursor && { cursor }) }));
     const ids = new Set(answer.items.filter(({ op, id }) => ofNote(op) && !after.has(id)).map(({ id }) => id));
     await Promise.all([...ids].map(async (id) => after.set(id, await states(id))));
-    list.append(...answer.items.map((change) => item(change, after.get(change.id)?.get(change.change), { withNote: true })));
+    const items = answer.items.map((change) => item(change, after.get(change.id)?.get(change.change), { withNote: true }));
+    renew(list, cursor ? [...list.children, ...items] : items);
     cursor = answer.nextCursor;
-    fill(end, cursor ? h("button", { type: "button", onclick: more }, "Older changes") : null);
+    fill(end, cursor ? h("button", { type: "button", onclick: () => read(PAGE).catch(report) }, "Older changes") : null);
     if (can("memory.undo") && !app.readOnly)
       fill(bar, sessions(answer.items).slice(0, 8).map((session) =>
         h("button", { type: "button", onclick: () => undoSession(session).catch(report) }, `Undo session ${session}`)));
     if (!list.children.length) fill(end, empty(client ? `No changes by ${client} in this project` : "No changes yet"));
   };
   const start = () => {
+    const shown = list.children.length;
     cursor = undefined;
     after.clear();
-    list.replaceChildren();
-    return more().catch((error) => fill(end, sentence(error)));
+    return read(Math.min(Math.max(PAGE, shown), 1000)).catch((error) => fill(end, sentence(error)));
   };
   await start();
   if (client) status.textContent = `${plural(list.children.length, "change")} by ${client}`;

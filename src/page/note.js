@@ -1,6 +1,6 @@
 // One note: read, edit, move, delete, its history.
 import { app, call, can, go, here, inProject, link, report, undo, withParams, writes } from "./app.js";
-import { ask, confirm, fill, field, h, toast, unique } from "./dom.js";
+import { ask, confirm, fill, field, h, keepFocus, looks, toast, unique } from "./dom.js";
 import { changesOf } from "./history.js";
 import { facts, marked, noteItem, sentence } from "./parts.js";
 import { titleOf } from "./text.js";
@@ -183,9 +183,6 @@ async function move(note) {
 
 let turn = 0; // of the last call of show
 
-// What is shown, apart from times such as "3 seconds ago".
-const shown = (element) => element.innerHTML.replace(/>[^<]*<\/time>/g, ">");
-
 const released = () => new Promise((done) => addEventListener("pointerup", () => setTimeout(done), { once: true }));
 
 // Shows a note in the pane. `quiet`: it is shown again; the pane changes only if the note did, and at once, so
@@ -209,11 +206,10 @@ export async function show(pane, id, { quiet = false } = {}) {
     if (!quiet) return;
     if (pane.matches(":active")) await released(); // a click needs the same button when it is pressed and released
     if (mine !== turn || pane.dataset.id !== id || pane.dataset.editing) return;
-    const again = h("div", null, parts);
-    if (shown(again) === shown(pane)) return;
-    const focused = pane.contains(document.activeElement);
-    pane.replaceChildren(...again.childNodes);
-    if (focused) pane.querySelector("h2").focus({ preventScroll: true });
+    const again = pane.cloneNode();
+    fill(again, parts);
+    if (looks(again) === looks(pane)) return;
+    keepFocus(pane, () => pane.replaceChildren(...again.childNodes), () => pane.querySelector("h2"));
   } catch (error) {
     if (error.name !== "AbortError" && pane.dataset.id === id) fill(pane, closer(), h("h2", { tabindex: "-1" }, "Note"), sentence(error));
   }

@@ -1,6 +1,6 @@
 // All projects: how much they have; rename, merge and delete where the server can.
 import { app, call, can, go, report, writes } from "./app.js";
-import { ask, confirm, field, fill, h, toast } from "./dom.js";
+import { ask, confirm, field, fill, h, renew, toast } from "./dom.js";
 import { empty, page, sentence, time } from "./parts.js";
 import { plural } from "./text.js";
 
@@ -68,13 +68,15 @@ async function list() {
 
 export async function show(main) {
   const all = h("ul.notes");
-  fill(main, page(title, all));
+  const end = h("div.end");
+  fill(main, page(title, all, end));
   const read = async () => {
     try {
       const projects = await list();
-      fill(all, projects.length ? projects.map(row) : empty("No projects yet"));
+      renew(all, projects.map(row));
+      fill(end, projects.length ? null : empty("No projects yet"));
     } catch (error) {
-      fill(all, sentence(error));
+      fill(end, sentence(error));
     }
   };
   await read();

@@ -1,6 +1,6 @@
 // Search as you type: the real search, with what it found and why.
 import { app, call, can, go, here, inProject, withParams } from "./app.js";
-import { h, fill, field } from "./dom.js";
+import { h, fill, field, keepFocus } from "./dom.js";
 import { empty, gauge, noteItem, page, sentence, noProject } from "./parts.js";
 import { byteSlice, dayName, number, percent, plural } from "./text.js";
 
@@ -73,13 +73,22 @@ function limits(params) {
   return limit;
 }
 
+// Shows results; what was opened stays open.
+function put(list, shown) {
+  const opened = [...list.querySelectorAll("details.why[open]")].map((why) => why.closest("li").dataset.id);
+  keepFocus(list, () => {
+    fill(list, shown);
+    for (const why of list.querySelectorAll("details.why")) why.open = opened.includes(why.closest("li").dataset.id);
+  }, () => list.querySelector("a.title"));
+}
+
 async function search(params, list, status) {
   running?.abort();
   running = new AbortController();
   const began = performance.now();
   try {
     const answer = await call("memory.search", inProject({ query: params.q, topK: 20, explain: true, ...limits(params) }), running);
-    fill(list, results(answer, params, performance.now() - began));
+    put(list, results(answer, params, performance.now() - began));
     status.textContent = `${plural(answer.results.length, "result")}. ${verdicts[answer.meta.confidence]}`;
   } catch (error) {
     if (error.name !== "AbortError") fill(list, sentence(error));

@@ -1,7 +1,8 @@
 // The views of what was changed, by whom, and of what waits for review; for servers that have the methods.
 import assert from "node:assert/strict";
-import { fresh, has, listed, openPage, skip, test as anyTest, texts } from "./fixture.mjs";
-import { Server } from "./server.mjs";
+import { execFileSync } from "node:child_process";
+import { fresh, goTo, has, listed, openPage, skip, test as anyTest, texts } from "./fixture.mjs";
+import { fumi, Server } from "./server.mjs";
 
 const projectId = "p";
 
@@ -39,6 +40,8 @@ async function agent(server, name, args, client = { name: "tea-agent", version: 
   assert.ok(!result.isError, text);
   return result.structuredContent;
 }
+
+const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent);
 
 const needsUndo = ["memory.history", "memory.undo"];
 
@@ -138,7 +141,7 @@ test("the open note keeps the focus when another note changes", ["memory.history
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "Edit");
   await of.call("memory.update", { id, patch: { text: "It hisses." } });
   await pane.locator(".body", { hasText: "It hisses." }).waitFor();
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Kettle");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Edit");
 });
 
 test("a note is replaced by a newer one", ["memory.history"], async (t) => {
@@ -167,13 +170,8 @@ async function compared(t, options) {
   const { id: newer } = await add("Boiler", 96, "2026-02-01T00:00:00Z");
   await of.embedded();
   const page = await openPage(t, of, { path: `#/notes?note=${older}`, ...options });
-  const heading = page.getByRole("heading", { name: "Compare notes" });
-  // The pane may be built again between the focus and the key, when the history or the similar notes arrive.
-  for (let i = 0; i < 5 && !(await heading.isVisible()); i++) {
-    await page.locator("#pane").getByRole("link", { name: "Compare with Boiler" }).press("Enter", { timeout: 3000 }).catch(() => {});
-    await heading.waitFor({ timeout: 3000 }).catch(() => {});
-  }
-  await heading.waitFor();
+  await page.locator("#pane").getByRole("link", { name: "Compare with Boiler" }).press("Enter");
+  await page.getByRole("heading", { name: "Compare notes" }).waitFor();
   await page.locator(".compared article").nth(1).waitFor();
   return { of, page, older, newer };
 }
@@ -233,16 +231,53 @@ test("a note that waits for review is accepted or rejected", ["memory.review"], 
   for (const title of ["Good", "Better", "Bad"]) await agent(of, "memory_add_note", { projectId, groupId: "g", title, text: `${title} text.` });
   const page = await openPage(t, of, { path: "#/review" });
   await listed(page, 3);
-  await page.getByRole("button", { name: "Accept Good" }).click();
+  await page.getByRole("button", { name: "Accept Good" }).press("Enter");
   await listed(page, 2);
+  assert.equal(await focused(page), "Accept Better"); // which took its place
   await page.getByRole("button", { name: "Change Better" }).click();
   await page.locator("dialog textarea").fill("Best text.");
   await page.locator("dialog").getByRole("button", { name: "Accept" }).click();
   await listed(page, 1);
   await page.getByRole("button", { name: "Reject Bad" }).click();
+  await page.locator("dialog").getByRole("button", { name: "Reject" }).click();
   await has(page, "Nothing waits for review");
-  const { items } = await of.call("memory.list_recent", { projectId });
-  assert.deepEqual(items.map(({ text }) => text).sort(), ["Best text.", "Good text."]);
+  const stored = async () => (await of.call("memory.list_recent", { projectId })).items.map(({ text }) => text).sort();
+  assert.deepEqual(await stored(), ["Best text.", "Good text."]);
+  await page.locator(".toast", { hasText: "Accepted." }).first().getByRole("button", { name: "Undo" }).click();
+  await has(page, "Undone.");
+  assert.deepEqual(await stored(), ["Best text."]);
+});
+
+test("what was given to which session is shown", ["memory.injections"], async (t) => {
+  const of = await fresh(t);
+  const add = (title) => of.call("memory.add_note", { projectId, groupId: "global", title, text: `${title} text.` });
+  const ids = [await add("Kettle"), await add("Bowl")].map(({ id }) => id);
+  execFileSync(fumi, ["hook", "session-start", "--format", "json", "-p", projectId, "--data-dir", of.store], { env: of.env, input: '{"session_id":"monday"}' });
+  await of.call("memory.delete", { id: ids[1] });
+  const page = await openPage(t, of, { path: "#/given" });
+  const row = page.locator("main .changes > li");
+  await row.filter({ hasText: /in session monday got 2 notes \(session-start\)/ }).waitFor();
+  await row.getByText(`a deleted note ${ids[1].slice(0, 8)}`).waitFor();
+  await row.getByRole("link", { name: "Kettle" }).click();
+  await page.locator("#pane .body", { hasText: "Kettle text." }).waitFor();
+});
+
+test("a list keeps the focus when something else changes", needsUndo, async (t) => {
+  const of = await fresh(t);
+  await of.call("memory.upsert_global", { projectId, key: "global.b", value: 1 });
+  await of.call("memory.add_note", { projectId, groupId: "g", title: "Kettle", text: "It boils." });
+  const page = await openPage(t, of, { path: "#/globals" });
+  await page.getByRole("button", { name: "Change global.b" }).focus();
+  await of.call("memory.upsert_global", { projectId, key: "global.a", value: 2 });
+  await listed(page, 2);
+  assert.equal(await focused(page), "Change global.b");
+  await goTo(page, "history");
+  const changes = page.locator("main .changes > li");
+  await changes.last().getByRole("button", { name: "Undo" }).focus();
+  const of_ = await page.evaluate(() => document.activeElement.closest("li").dataset.change);
+  await of.call("memory.add_note", { projectId, groupId: "g", title: "Bowl", text: "Whisks sell with bowls." });
+  await changes.filter({ hasText: "Bowl" }).waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement.closest("li")?.dataset.change), of_);
 });
 
 test("a note is erased from the history", [...needsUndo, "memory.forget"], async (t) => {
@@ -254,7 +289,7 @@ test("a note is erased from the history", [...needsUndo, "memory.forget"], async
   await page.getByRole("button", { name: "Erase" }).click();
   await page.locator("dialog").getByRole("button", { name: "Erase" }).click();
   await has(page, "Erased.");
-  await page.locator("main", { hasText: "Secret tea" }).waitFor({ state: "detached" }).catch(() => {});
+  await page.locator("main", { hasText: "Secret tea" }).waitFor({ state: "detached" });
   assert.doesNotMatch(JSON.stringify(await of.call("memory.history", {})), /Secret tea/);
 });
 
@@ -274,6 +309,7 @@ test("projects are renamed, merged, deleted and put back", [...needsUndo, "memor
   await dialog.getByRole("button", { name: "Delete" }).click();
   await has(page, "Deleted.");
   await page.locator(".toast", { hasText: "Deleted." }).getByRole("button", { name: "Undo" }).click();
+  await has(page, "Undone.");
   await page.locator("main li.note", { hasText: "2 notes" }).waitFor();
   assert.equal((await of.call("memory.list_recent", { projectId: "two" })).items.length, 2);
 });
