@@ -13,6 +13,7 @@ import * as note from "./note.js";
 import * as projects from "./projects.js";
 import * as review from "./review.js";
 import * as search from "./search.js";
+import * as tests from "./tests.js";
 import { titleOf } from "./text.js";
 
 // The project of the last visit. A browser may refuse to keep it.
@@ -37,7 +38,7 @@ const lastProject = {
 // The views in the order of the navigation, which does not list unlisted ones. One whose method the server
 // lacks is not shown.
 const views = {
-  notes: browse, search, map, globals, groups, history, review: review.queue, given: review.injections, projects, health,
+  notes: browse, search, map, globals, groups, history, review: review.queue, given: review.injections, tests, projects, health,
   compare,
 };
 

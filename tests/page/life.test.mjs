@@ -1,6 +1,10 @@
 // The views of what was changed, by whom, and of what waits for review; for servers that have the methods.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fresh, goTo, has, listed, openPage, skip, test as anyTest, texts } from "./fixture.mjs";
 import { fumi, Server } from "./server.mjs";
 
@@ -278,6 +282,88 @@ test("a list keeps the focus when something else changes", needsUndo, async (t) 
   await of.call("memory.add_note", { projectId, groupId: "g", title: "Bowl", text: "Whisks sell with bowls." });
   await changes.filter({ hasText: "Bowl" }).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.closest("li")?.dataset.change), of_);
+});
+
+test("memory tests are run from their file", [], async (t) => {
+  const of = await fresh(t);
+  const teas = ["Sencha", "Hojicha", "Genmaicha", "Gyokuro", "Bancha", "Kukicha", "Matcha"];
+  const ids = new Map();
+  for (const tea of teas) ids.set(tea, (await of.call("memory.add_note", { projectId, groupId: "g", title: tea, text: `${tea} is a tea.` })).id);
+  await of.embedded();
+  const file = join(of.dir, "fumi-tests.jsonl");
+  const cli = (...args) => execFileSync(fumi, ["test", ...args, "--file", file, "-p", projectId, "--data-dir", of.store], { env: of.env, encoding: "utf8" });
+  cli("add", "what is Sencha?", ids.get("Sencha"));
+  cli("add", "what is Bancha?", ids.get("Bancha"));
+  await of.call("memory.delete", { id: ids.get("Bancha") });
+  const { results } = await of.call("memory.search", { projectId, query: "what is Matcha?", topK: 100 });
+  const last = results.at(-1);
+  const more = [
+    { question: "what is Matcha?", notes: [{ id: last.id, rank: 1, text: last.title }] },
+    { question: "what is Kukicha?", notes: [{ id: ids.get("Kukicha"), rank: 0, text: "Kukicha" }] },
+  ];
+  writeFileSync(file, more.map((line) => `${JSON.stringify(line)}\n`).join(""), { flag: "a" });
+  const page = await openPage(t, of, { path: "#/tests" });
+  const choose = async () => {
+    const chooser = page.waitForEvent("filechooser");
+    await page.getByLabel("File").click();
+    await (await chooser).setFiles(file);
+  };
+  await choose();
+  await has(page, "4 questions: 1 ok, 1 better, 1 worse, 1 lost.");
+  const rows = page.locator("main li.note");
+  assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => [row.querySelector("h3").textContent, row.dataset.state, row.querySelector(".facts").textContent])), [
+    ["what is Sencha?", "ok", "rank 1, was 1"],
+    ["what is Bancha?", "lost", "deleted, was 1"],
+    ["what is Matcha?", "worse", `rank ${results.length}, was 1`],
+    ["what is Kukicha?", "better", "rank 1, was not found"],
+  ]);
+  await rows.first().getByRole("link", { name: "Sencha" }).click();
+  await page.locator("#pane h2", { hasText: "Sencha" }).waitFor();
+  writeFileSync(file, '{"question":"x"}\nnonsense\n');
+  await choose();
+  await page.locator("main .error", { hasText: /line 1: notes must be a list.*line 2: / }).waitFor();
+});
+
+// A provider of embeddings that answers texts once `release` is called; the test of a new embedder at once.
+async function provider(t) {
+  let release;
+  const released = new Promise((done) => (release = done));
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += part;
+    const { input } = JSON.parse(body);
+    const texts_ = [input].flat();
+    if (texts_.some((text) => text.includes("kettle"))) await released;
+    const data = texts_.map((text, index) => ({ index, embedding: Array.from({ length: 8 }, (_, i) => 1 + ((text.length * (i + 3)) % 7)) }));
+    response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ data }));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  t.ending(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, release };
+}
+
+test("health shows the settings without secrets, and the progress of embedding again", [], async (t) => {
+  const key = "sk-a-key-that-no-client-may-see";
+  const { url, release } = await provider(t);
+  t.ending(release);
+  const of = await fresh(t);
+  for (const n of [1, 2, 3]) await of.call("memory.add_note", { projectId, groupId: "g", text: `The kettle has number ${n}.` });
+  await of.embedded();
+  await of.call("memory.set_config", { embedder: { provider: "openai", model: "tea-1", baseUrl: url, apiKey: key } });
+  const page = await openPage(t, of, { path: "#/health" });
+  await has(page, "0 of 3 notes have vectors (0 %)");
+  await has(page, "Vectors are being computed");
+  const health = page.locator(".health");
+  for (const text of ["tea-1", url, "set, never shown", of.store]) await health.getByText(text).first().waitFor();
+  release();
+  await has(page, "3 of 3 notes have vectors (100 %)");
+  await has(page, "All is well.");
+  assert.ok(!(await page.content()).includes(key));
+  assert.ok(page.heard.length > 5 && !page.heard.join().includes(key));
 });
 
 test("a note is erased from the history", [...needsUndo, "memory.forget"], async (t) => {

@@ -430,7 +430,7 @@ test("axe finds no serious fault on any view", async (t) => {
     const page = await open(t, { colorScheme });
     await page.evaluate(axe);
     const views = await viewsOf(page);
-    assert.ok(views.length >= 10);
+    assert.ok(views.length >= 11);
     for (const path of [...views, "search?q=charged+twice", `compare?a=${id}&b=${other}`, `notes?note=${id}`]) {
       await goTo(page, path);
       if (path.includes("note=")) await page.locator("#pane .changes").waitFor();
