@@ -288,8 +288,8 @@ static enum fumi_ret map(struct fumi_call *call, const void *params, void *resul
 struct health_result {
     struct fumi_str version, project;
     struct fumi_time opened, now, backup;
-    bool read_only;
-    int64_t change;
+    bool read_only, building;
+    int64_t change, cache;
 };
 
 static const struct fumi_field health_fields[] = {
@@ -306,6 +306,11 @@ static const struct fumi_field health_fields[] = {
                "A number that rises with each change of the store by any process."),
     FUMI_FIELD(struct health_result, backup, "lastBackup",
                "When the last backup was made; absent if none is known.", .flags = FUMI_OMIT),
+    FUMI_FIELD(struct health_result, cache, "cacheBytes",
+               "Size of the vector cache, which the first search by meaning creates; 0: there is "
+               "none, or the server gives access to one project only."),
+    FUMI_FIELD(struct health_result, building, "cacheBuilding",
+               "Whether the server builds the vector cache: searches by meaning may miss notes."),
 };
 static const struct fumi_shape health_shape = FUMI_SHAPE(struct health_result, health_fields);
 
@@ -323,6 +328,8 @@ static enum fumi_ret health(struct fumi_call *call, const void *params, void *re
                                   .opened = {m->opened, true},
                                   .now = {fumi_now(), true},
                                   .backup = {stats.backup, stats.backup > 0},
+                                  .cache = stats.cache,
+                                  .building = stats.building,
                                   .read_only = scope->read_only};
     return store_change_number(memory_store(m), &out->change, &call->err) ? FUMI_FAIL : FUMI_OK;
 }

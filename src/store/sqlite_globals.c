@@ -1,6 +1,7 @@
 /* Globals: JSON values by project and key. Also the meta table, the change number and statistics.
  */
 #include "store/sqlite_changes.h"
+#include "store/sqlite_index.h"
 #include "store/sqlite_merge.h"
 #include "store/sqlite_ops.h"
 
@@ -349,5 +350,6 @@ static int stats(struct db *d, void *arg, struct fumi_err *e)
 int store_sqlite_stats(struct store *s, struct store_stats *out, struct fumi_err *e)
 {
     *out = (struct store_stats){0};
+    store_sqlite_index_stats((struct store_sqlite *)s, &out->cache, &out->building);
     return store_sqlite_read(s, stats, out, e);
 }

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 
 #include <assert.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Reads one piece. */
@@ -219,6 +220,15 @@ void store_sqlite_index_done(struct store_sqlite *s)
     assert(s->scan);
     pthread_rwlock_unlock(&s->scan_lock);
     report_damage(s);
+}
+
+void store_sqlite_index_stats(struct store_sqlite *s, int64_t *bytes, bool *building)
+{
+    struct stat st;
+    *bytes = stat(s->side, &st) ? 0 : st.st_size;
+    pthread_rwlock_rdlock(&s->scan_lock);
+    *building = s->scan && !scan_is_whole(s->scan);
+    pthread_rwlock_unlock(&s->scan_lock);
 }
 
 struct current {

@@ -12,6 +12,9 @@ void store_sqlite_index_close(struct store_sqlite *s);
 int store_sqlite_index_use(struct store_sqlite *s, struct fumi_str name, size_t dim, int64_t space,
                            struct fumi_err *e);
 void store_sqlite_index_done(struct store_sqlite *s);
+
+/* The size of the vector cache, 0 if there is none, and whether this process builds it. */
+void store_sqlite_index_stats(struct store_sqlite *s, int64_t *bytes, bool *building);
 /* Removes deleted rows from the file of the vector cache, if it exists, whether or not this process
  * has it open. *done is false if this takes more than `ms` milliseconds: it then goes on in the
  * background. */

@@ -191,6 +191,8 @@ struct store_stats {
     int64_t notes, projects, groups, globals, vectors, bytes;
     int schema;
     int64_t backup; /* time of the last backup; 0: none is known */
+    int64_t cache;  /* bytes of the vector cache; 0: there is none */
+    bool building;  /* whether this process builds the vector cache */
 };
 
 #endif

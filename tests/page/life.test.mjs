@@ -358,7 +358,7 @@ test("health shows the settings without secrets, and the progress of embedding a
   await has(page, "0 of 3 notes have vectors (0 %)");
   await has(page, "Vectors are being computed");
   const health = page.locator(".health");
-  for (const text of ["tea-1", url, "set, never shown", of.store]) await health.getByText(text).first().waitFor();
+  for (const text of ["tea-1", url, "set, never shown", of.store, "Vector cache"]) await health.getByText(text).first().waitFor();
   release();
   await has(page, "3 of 3 notes have vectors (100 %)");
   await has(page, "All is well.");

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { connect } from "node:net";
 import { execFileSync } from "node:child_process";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { Server, fumi } from "./server.mjs";
 
@@ -123,6 +124,18 @@ test("memory.watch reports the changes of all clients", { timeout }, async (t) =
   do now = await changes.next(); while (now.params.change < change + 1);
   assert.ok(now.params.change > change);
   await changes.end();
+});
+
+test("memory.health says how large the vector cache is", { timeout }, async (t) => {
+  const server = await serve(t);
+  const { cacheBytes: none } = await server.call("memory.health");
+  assert.equal(none, 0);
+  await server.call("memory.add_note", { projectId: "p", groupId: "global", text: "Tea at four." });
+  await server.embedded();
+  await server.call("memory.search", { projectId: "p", query: "tea" });
+  let health;
+  do health = await server.call("memory.health"); while (!health.cacheBytes || health.cacheBuilding);
+  assert.equal(health.cacheBytes, statSync(join(server.store, "memory.db.vec")).size);
 });
 
 test("memory.health says when the last backup was made", { timeout }, async (t) => {
