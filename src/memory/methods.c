@@ -94,7 +94,8 @@ struct author memory_author_of(struct memory *m, const struct fumi_call *call)
                              .version = claimed(call->arena, call->client_version),
                              .transport = fumi_str(call->peer->transport),
                              .user = call->peer->user};
-    by.session = call->conversation;
+    if (call->conversation.p)
+        by.session = call->conversation;
     return by;
 }
 
