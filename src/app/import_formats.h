@@ -74,7 +74,32 @@ bool import_next_line(struct import_lines *l);
 /* The level of the heading that the line is, outside of fenced code, and its text; 0: none. */
 size_t import_heading(const struct import_lines *l, struct fumi_str *text);
 
-/* import_front.c: the front matter of a Markdown file. */
+/* import_front.c: the front matter of a Markdown file.
+ *
+ * An entry is "key: value", "key: [a, b]" or "key:" before lines "- value". */
+struct import_entry {
+    struct fumi_str key; /* null: the line was not understood */
+    struct fumi_str raw; /* what follows the colon */
+    struct fumi_strs values;
+    bool list;
+    bool nested; /* `raw` begins with '{': there are no values */
+    size_t line;
+};
+struct import_entries {
+    struct import_entry *items;
+    size_t n;
+    struct import_lines body; /* what follows the front matter */
+};
+void import_entries_read(struct fumi_arena *a, struct fumi_str text, struct import_entries *out);
+/* Whether the key is one of the names, which end with NULL; case does not count. */
+bool import_is_key(const struct import_entry *at, const char *const *names);
+/* Writes the entry as a member of an object. */
+void import_put_entry(struct fumi_out *o, const struct import_entry *at);
+/* Appends the parts between the separators, without their quotes. */
+void import_split(struct fumi_arena *a, struct fumi_str s, const char *separators,
+                  struct fumi_strs *out);
+
+/* The members of a note that the entries set. */
 struct import_front {
     struct note note; /* id, title, tags, created, metadata */
     struct import_lines body;
