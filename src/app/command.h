@@ -81,6 +81,7 @@ struct command {
     X(reembed)                                                                                     \
     X(import)                                                                                      \
     X(export)                                                                                      \
+    X(mirror)                                                                                      \
     X(test)                                                                                        \
     X(backup)                                                                                      \
     X(doctor)                                                                                      \
