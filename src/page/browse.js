@@ -8,11 +8,13 @@ export const title = "Notes";
 
 const PAGE = 50;
 
-// The times of a day of this browser's time zone.
-function dayRange(day) {
-  const begin = new Date(`${day}T00:00`);
+// The times of a day, or of a month, of this browser's time zone.
+function rangeOf(day) {
+  const isMonth = day.length === 7;
+  const begin = new Date(`${isMonth ? `${day}-01` : day}T00:00`);
   const end = new Date(begin);
-  end.setDate(end.getDate() + 1);
+  if (isMonth) end.setMonth(end.getMonth() + 1);
+  else end.setDate(end.getDate() + 1);
   return { since: begin.toISOString(), until: end.toISOString() };
 }
 
@@ -21,7 +23,7 @@ const limits = (params) => ({
   ...(params.tag && { tags: [params.tag] }),
 });
 
-const times = (params) => (/^\d{4}-\d\d-\d\d$/.test(params.day ?? "") ? dayRange(params.day) : {});
+const times = (params) => (/^\d{4}-\d\d(-\d\d)?$/.test(params.day ?? "") ? rangeOf(params.day) : {});
 
 const read = (params, cursor) => call("memory.list_recent", inProject({
   ...limits(params), ...times(params), limit: PAGE, ...(cursor && { cursor }),

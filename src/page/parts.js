@@ -35,35 +35,51 @@ export function noteItem(note, { query, selected, extra, text } = {}) {
     facts(note), extra);
 }
 
-const DAYS = 91;
+const BARS = 91;
 const DAY = 86400000;
 
-// The days from the first to the last one, those without notes too, at most the last DAYS.
-function calendar(days) {
-  const notes = new Map(days.map((day) => [day.day, day.notes]));
-  const last = Date.parse(days.at(-1).day);
-  const first = Math.max(Date.parse(days[0].day), last - (DAYS - 1) * DAY);
-  const names = Array.from({ length: Math.round((last - first) / DAY) + 1 }, (_, i) => new Date(first + i * DAY).toISOString().slice(0, 10));
-  return names.map((day) => ({ day, notes: notes.get(day) ?? 0 }));
+const dayAfter = (day) => new Date(Date.parse(day) + DAY).toISOString().slice(0, 10);
+const monthAfter = (month) => new Date(Date.UTC(month.slice(0, 4), month.slice(5))).toISOString().slice(0, 7);
+
+// The counts from the first to the last name, those without notes too, at most the last BARS.
+function calendar(counts, after) {
+  const names = [...counts.keys()];
+  const all = [];
+  for (let name = names[0]; name <= names.at(-1); name = after(name)) all.push({ name, notes: counts.get(name) ?? 0 });
+  return all.slice(-BARS);
 }
 
-// Notes by day: a bar for each day that has notes.
-export function timeline(days, selected) {
-  if (days.length < 2) return null;
-  const shown = calendar(days);
-  const most = Math.max(...shown.map((day) => day.notes));
-  const bars = shown.map(({ day, notes }) => {
+// Notes of each day; if the days are far apart, of each month, or of the days of the chosen month.
+function bars(days, chosen) {
+  const far = Date.parse(days.at(-1).day) - Date.parse(days[0].day) >= BARS * DAY;
+  const month = far && chosen?.slice(0, 7);
+  const counts = new Map();
+  for (const { day, notes } of days) {
+    if (month && !day.startsWith(month)) continue;
+    const name = far && !month ? day.slice(0, 7) : day;
+    counts.set(name, (counts.get(name) ?? 0) + notes);
+  }
+  return calendar(counts, far && !month ? monthAfter : dayAfter);
+}
+
+// Notes by time: a bar for each day or month that has notes.
+export function timeline(days, chosen) {
+  const shown = days.length < 2 ? [] : bars(days, chosen);
+  if (!shown.length) return null;
+  const most = Math.max(...shown.map(({ notes }) => notes));
+  const items = shown.map(({ name, notes }) => {
     if (!notes) return h("li", { "aria-hidden": "true" });
     const bar = h("span.bar");
     bar.style.height = `${Math.max(8, Math.round(Math.sqrt(notes / most) * 100))}%`;
-    const name = `${day}: ${notes} ${notes === 1 ? "note" : "notes"}`;
+    const label = `${name}: ${notes} ${notes === 1 ? "note" : "notes"}`;
     return h("li", null, h("a", {
-      href: withParams({ day: day === selected ? "" : day, note: "" }), title: name, "aria-label": name,
-      "aria-current": day === selected ? "true" : undefined,
+      href: withParams({ day: name === chosen ? "" : name, note: "" }), title: label, "aria-label": label,
+      "aria-current": name === chosen ? "true" : undefined,
     }, bar));
   });
-  return h("section.timeline", { "aria-label": "Notes per day" }, h("ol", null, bars),
-    h("p.ends", { "aria-hidden": "true" }, h("span", null, shown[0].day), h("span", null, shown.at(-1).day)));
+  const per = shown[0].name.length === 7 ? "month" : "day";
+  return h("section.timeline", { "aria-label": `Notes per ${per}` }, h("ol", null, items),
+    h("p.ends", { "aria-hidden": "true" }, h("span", null, shown[0].name), h("span", null, shown.at(-1).name)));
 }
 
 // A number from 0 to 1 as a bar and in words.

@@ -92,6 +92,24 @@ test("notes are browsed by group, tag and day", async (t) => {
   await listed(page, Number(count));
 });
 
+test("notes of years are browsed by month and by day", async (t) => {
+  const of = await fresh(t);
+  const times = ["2024-02-29T12:00:00Z", "2024-03-01T12:00:00Z", "2026-10-30T12:00:00Z", "2026-10-31T12:00:00Z", "2026-10-31T13:00:00Z"];
+  await of.call("memory.import", { projectId: "p", notes: times.map((createdAt, i) => ({ groupId: "g", text: `Note ${i}.`, createdAt })) });
+  const page = await open(t, { of });
+  const bars = () => page.locator(".timeline a").evaluateAll((all) => all.map((a) => a.getAttribute("aria-label")));
+  await listed(page, 5);
+  await page.getByRole("region", { name: "Notes per month" }).waitFor();
+  assert.deepEqual(await bars(), ["2024-02: 1 note", "2024-03: 1 note", "2026-10: 3 notes"]);
+  await page.getByRole("link", { name: "2026-10: 3 notes" }).click();
+  await listed(page, 3);
+  assert.deepEqual(await bars(), ["2026-10-30: 1 note", "2026-10-31: 2 notes"]);
+  await page.getByRole("link", { name: "2026-10-31: 2 notes" }).click();
+  await listed(page, 2);
+  await page.getByRole("link", { name: "Show all" }).click();
+  await listed(page, 5);
+});
+
 test("a note is edited, the edit is undone, and the note is deleted", async (t) => {
   const { id } = await server.call("memory.add_note", { projectId, groupId: "scratch", text: "The kettle boils at 98 degrees." });
   const page = await open(t, { path: `#/notes?group=scratch&note=${id}` });
