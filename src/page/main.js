@@ -315,6 +315,7 @@ async function start() {
   app.connection = new Connection({
     onState: (on) => (on ? connected() : disconnected()),
     onNotice: (method) => method === "memory.changed" && changedElsewhere(),
+    onRefused: () => signIn().catch(() => {}), // the server has ended, or wants another token
   });
   app.connection.open();
 }

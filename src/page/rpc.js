@@ -42,10 +42,10 @@ export class Connection {
   #last = 0;
   #delay = 250;
 
-  // onState(connected) is called at each change; onNotice(method, params) for each notification.
-  constructor({ onState, onNotice }) {
-    this.onState = onState;
-    this.onNotice = onNotice;
+  // onState(connected) is called at each change, onNotice(method, params) for each notification, and
+  // onRefused(), which may wait, before the next attempt after one that failed.
+  constructor({ onState, onNotice, onRefused }) {
+    Object.assign(this, { onState, onNotice, onRefused });
   }
 
   open() {
@@ -60,7 +60,7 @@ export class Connection {
       this.onState(true);
     };
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
-    socket.onclose = () => this.#closed();
+    socket.onclose = () => this.#closed(this.#socket === socket);
   }
 
   get connected() {
@@ -95,13 +95,16 @@ export class Connection {
     else call?.resolve(message.result);
   }
 
-  #closed() {
+  #closed(wasOpen) {
     const calls = [...this.#calls.values()];
     this.#socket = undefined;
     this.#calls.clear();
     for (const { reject } of calls) reject(lost());
     this.onState(false);
-    setTimeout(() => this.open(), this.#delay);
+    setTimeout(async () => {
+      if (!wasOpen) await this.onRefused();
+      this.open();
+    }, this.#delay);
     this.#delay = Math.min(this.#delay * 2, 4000);
   }
 }

@@ -1,5 +1,7 @@
 // What the tests in Chromium share: one browser, pages on which nothing may go wrong, servers.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { after, test as plainTest } from "node:test";
 import { hasBrowser, launch, visit } from "./browser.mjs";
 import { Server } from "./server.mjs";
@@ -51,6 +53,16 @@ export async function goTo(page, path) {
 
 export const settled = (page, view) => page.waitForFunction((name) =>
   document.body.dataset.view === name && !document.querySelector("main").hasAttribute("aria-busy"), view);
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+// The serious faults that axe finds in what is shown.
+export async function faultsOf(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate("axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] })");
+  return violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).slice(0, 3).join(" ")}`);
+}
 
 export const texts = (locator) => locator.allTextContents();
 export const has = (page, text) => page.getByText(text).first().waitFor();
