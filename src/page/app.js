@@ -53,6 +53,13 @@ export function report(error) {
   toast(error.message);
 }
 
+// The number of the last change of a note, group or global, for calls whose result does not name it.
+export async function lastChange(id) {
+  if (!can("memory.undo") || !can("memory.history")) return undefined;
+  const { items } = await call("memory.history", { id, limit: 1 });
+  return items[0]?.change;
+}
+
 // Undoes a change by its number, or by calling `otherwise`.
 export async function undo(change, otherwise) {
   try {

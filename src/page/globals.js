@@ -1,11 +1,16 @@
 // The settings of a project: keys with JSON values.
-import { app, call, inProject, report, undo, writes } from "./app.js";
+import { app, call, inProject, lastChange, report, undo, writes } from "./app.js";
 import { ask, confirm, field, fill, h, renew, toast } from "./dom.js";
 import { empty, noProject, page, sentence, time } from "./parts.js";
 
 export const title = "Globals";
 
-const changed = () => dispatchEvent(new Event("memory"));
+// Offers to undo the last change of the global, or to put back what was there before.
+async function done(text, id, back) {
+  const change = await lastChange(id);
+  toast(text, (change || back) && "Undo", () => undo(change, back));
+  dispatchEvent(new Event("memory"));
+}
 
 // A text that is not JSON is stored as a string.
 function valueOf(text) {
@@ -26,11 +31,8 @@ async function edit(global) {
     field("Value", value, "A text, or any JSON value.")], [["Cancel", ""], ["Save", "yes", "primary"]]);
   if (answer !== "yes") return;
   try {
-    const { change } = await call("memory.upsert_global", inProject({ key: key.value, value: valueOf(value.value) }));
-    const back = global && (() => call("memory.upsert_global", inProject({ key: global.key, value: global.value })));
-    if (change || back) toast("Saved.", "Undo", () => undo(change, back));
-    else toast("Saved.");
-    changed();
+    const { id } = await call("memory.upsert_global", inProject({ key: key.value, value: valueOf(value.value) }));
+    await done("Saved.", id, global && (() => call("memory.upsert_global", inProject({ key: global.key, value: global.value }))));
   } catch (error) {
     report(error);
   }
@@ -39,10 +41,8 @@ async function edit(global) {
 async function remove(global) {
   if (!(await confirm("Delete this global?", `${global.key} is deleted.`, "Delete"))) return;
   try {
-    const { change } = await call("memory.delete", { id: global.id });
-    const back = () => call("memory.upsert_global", inProject({ key: global.key, value: global.value }));
-    toast("Deleted.", "Undo", () => undo(change, back));
-    changed();
+    await call("memory.delete", { id: global.id });
+    await done("Deleted.", global.id, () => call("memory.upsert_global", inProject({ key: global.key, value: global.value })));
   } catch (error) {
     report(error);
   }

@@ -1,12 +1,17 @@
 // The groups of a project.
-import { app, call, inProject, link, report, writes } from "./app.js";
+import { app, call, inProject, lastChange, link, report, undo, writes } from "./app.js";
 import { ask, confirm, field, fill, h, renew, toast } from "./dom.js";
 import { empty, noProject, page, sentence } from "./parts.js";
 import { plural } from "./text.js";
 
 export const title = "Groups";
 
-const changed = () => dispatchEvent(new Event("memory"));
+// Offers to undo the last change of the group.
+async function done(text, id) {
+  const change = await lastChange(id);
+  toast(text, change && "Undo", () => undo(change));
+  dispatchEvent(new Event("memory"));
+}
 
 async function edit(group) {
   const key = h("input", { value: group?.groupKey ?? "", required: true, disabled: Boolean(group), pattern: "[A-Za-z0-9_\\-]+" });
@@ -18,10 +23,9 @@ async function edit(group) {
   if (answer !== "yes") return;
   try {
     const members = { title: name.value, description: about.value };
-    if (group?.id) await call("memory.group_update", { id: group.id, patch: members });
-    else await call("memory.group_create", inProject({ groupKey: key.value, ...members }));
-    toast("Saved.");
-    changed();
+    const { id } = group?.id ? await call("memory.group_update", { id: group.id, patch: members })
+      : await call("memory.group_create", inProject({ groupKey: key.value, ...members }));
+    await done("Saved.", group?.id ?? id);
   } catch (error) {
     report(error);
   }
@@ -31,8 +35,7 @@ async function remove(group) {
   if (!(await confirm("Delete this group?", `The title and description of ${group.groupKey} are deleted; its notes stay.`, "Delete"))) return;
   try {
     await call("memory.group_delete", { id: group.id });
-    toast("Deleted.");
-    changed();
+    await done("Deleted.", group.id);
   } catch (error) {
     report(error);
   }

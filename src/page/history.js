@@ -72,12 +72,23 @@ async function undoOne(change) {
   }
 }
 
-function item(change, after, { withNote }) {
+// The keys of the groups and globals that were changed, by their ids; of deleted ones, the change has it.
+async function keysOf(items) {
+  const of = (kind) => items.some(({ op }) => op.startsWith(kind));
+  const [{ globals }, { groups }] = await Promise.all([
+    of("global_") ? call("memory.list_globals", inProject()) : { globals: [] },
+    of("group_") ? call("memory.group_list", inProject()) : { groups: [] },
+  ]);
+  return new Map([...globals.map(({ id, key }) => [id, key]), ...groups.map(({ id, groupKey }) => [id, groupKey])]);
+}
+
+function item(change, after, { withNote, key }) {
   const before = change.before ?? {};
   const about = String(after?.title ?? after?.text ?? before.title ?? before.text ?? before.key ?? "a note").slice(0, 80);
   const gone = change.op === "delete" || change.op === "expire";
   return h("li.change", { "data-change": change.change }, h("p", null, author(change.by), ` ${verbs[change.op] ?? change.op} `,
     withNote && ofNote(change.op) && (gone ? h("bdi", null, about) : h("a", { href: withParams({ note: change.id }), dir: "auto" }, about)),
+    !ofNote(change.op) && change.op !== "forget" && h("code", null, before.key ?? before.groupKey ?? key ?? "that is deleted now"),
     " ", time(change.at), change.undoes && " (undo)"),
   members(change, gone ? undefined : after),
   h("div.actions", null,
@@ -146,7 +157,8 @@ export async function show(main, { client }, { status }) {
     const answer = await call("memory.history", inProject({ limit, ...(client && { client }), ...(cursor && { cursor }) }));
     const ids = new Set(answer.items.filter(({ op, id }) => ofNote(op) && !after.has(id)).map(({ id }) => id));
     await Promise.all([...ids].map(async (id) => after.set(id, await states(id))));
-    const items = answer.items.map((change) => item(change, after.get(change.id)?.get(change.change), { withNote: true }));
+    const keys = await keysOf(answer.items);
+    const items = answer.items.map((change) => item(change, after.get(change.id)?.get(change.change), { withNote: true, key: keys.get(change.id) }));
     renew(list, cursor ? [...list.children, ...items] : items);
     cursor = answer.nextCursor;
     fill(end, cursor ? h("button", { type: "button", onclick: () => read(PAGE).catch(report) }, "Older changes") : null);

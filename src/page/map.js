@@ -180,7 +180,7 @@ class Plot {
     Enter: () => this.open(),
     "+": () => this.zoom(1.5),
     "-": () => this.zoom(1 / 1.5),
-    0: () => (this.reset(), this.draw()),
+    0: () => (this.select(undefined), this.reset(), this.draw()),
   };
 
   #listen() {

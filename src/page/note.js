@@ -103,7 +103,8 @@ export async function create() {
     const projectId = project.value;
     const answer = await call("memory.add_note", { projectId, ...values });
     delete pane.dataset.editing;
-    toast(answer.duplicate ? "An equal note exists already." : (answer.warning ?? "Stored."));
+    if (answer.duplicate) toast("An equal note exists already.");
+    else toast(answer.warning ?? "Stored.", answer.change && can("memory.undo") && "Undo", () => undo(answer.change));
     app.project = answer.canonicalProjectId ?? projectId;
     changed();
     go("notes", { note: answer.id });

@@ -1,5 +1,5 @@
 // Notes that wait for review, and what was given to which session.
-import { call, can, inProject, report, undo, withParams, writes } from "./app.js";
+import { call, inProject, lastChange, report, undo, withParams, writes } from "./app.js";
 import { ask, confirm, field, fill, h, renew, toast } from "./dom.js";
 import { author, shownDifference } from "./history.js";
 import { empty, page, sentence, tagLink, time } from "./parts.js";
@@ -8,8 +8,8 @@ import { plural, titleOf } from "./text.js";
 async function accept(id, text) {
   try {
     const { ids, warning } = await call("memory.review_accept", { ids: [id], ...(text && { text }) });
-    const { items } = can("memory.undo") ? await call("memory.history", { id: ids[0], limit: 1 }) : { items: [] };
-    toast(warning ?? "Accepted.", items.length && "Undo", () => undo(items[0].change));
+    const change = await lastChange(ids[0]);
+    toast(warning ?? "Accepted.", change && "Undo", () => undo(change));
     dispatchEvent(new Event("memory"));
   } catch (error) {
     report(error);

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fresh, goTo, has, listed, openPage, skip, test as anyTest, texts } from "./fixture.mjs";
+import { faultsOf, fresh, goTo, has, listed, openPage, skip, test as anyTest, texts } from "./fixture.mjs";
 import { fumi, Server } from "./server.mjs";
 
 const projectId = "p";
@@ -98,6 +98,7 @@ test("the history is filtered by client, from a change or by name", needsUndo, a
   assert.equal(await page.evaluate(() => document.activeElement.labels?.[0].textContent), "Client");
   assert.deepEqual(await texts(changes.first().locator("del, ins")), ["98", "96"]); // not "80", which the other client wrote
   await page.locator("#announce", { hasText: "2 changes by tea-agent" }).waitFor({ state: "attached" });
+  assert.deepEqual(await faultsOf(page), []);
   await page.waitForFunction(() => [...document.querySelectorAll("datalist option")].map(({ value }) => value).join() === "rice-agent,tea-agent");
   await client.fill("rice-agent");
   await client.press("Enter");
@@ -235,6 +236,7 @@ test("a note that waits for review is accepted or rejected", ["memory.review"], 
   for (const title of ["Good", "Better", "Bad"]) await agent(of, "memory_add_note", { projectId, groupId: "g", title, text: `${title} text.` });
   const page = await openPage(t, of, { path: "#/review" });
   await listed(page, 3);
+  assert.deepEqual(await faultsOf(page), []);
   await page.getByRole("button", { name: "Accept Good" }).press("Enter");
   await listed(page, 2);
   assert.equal(await focused(page), "Accept Better"); // which took its place
@@ -262,6 +264,7 @@ test("what was given to which session is shown", ["memory.injections"], async (t
   const row = page.locator("main .changes > li");
   await row.filter({ hasText: /in session monday got 2 notes \(session-start\)/ }).waitFor();
   await row.getByText(`a deleted note ${ids[1].slice(0, 8)}`).waitFor();
+  assert.deepEqual(await faultsOf(page), []);
   await row.getByRole("link", { name: "Kettle" }).click();
   await page.locator("#pane .body", { hasText: "Kettle text." }).waitFor();
 });
@@ -310,6 +313,7 @@ test("memory tests are run from their file", [], async (t) => {
   };
   await choose();
   await has(page, "4 questions: 1 ok, 1 better, 1 worse, 1 lost.");
+  assert.deepEqual(await faultsOf(page), []);
   const rows = page.locator("main li.note");
   assert.deepEqual(await rows.evaluateAll((all) => all.map((row) => [row.querySelector("h3").textContent, row.dataset.state, row.querySelector(".facts").textContent])), [
     ["what is Sencha?", "ok", "rank 1, was 1"],
@@ -356,6 +360,7 @@ test("health shows the settings without secrets, and the progress of embedding a
   await of.call("memory.set_config", { embedder: { provider: "openai", model: "tea-1", baseUrl: url, apiKey: key } });
   const page = await openPage(t, of, { path: "#/health" });
   await has(page, "0 of 3 notes have vectors (0 %)");
+  assert.deepEqual(await faultsOf(page), []);
   await has(page, "Vectors are being computed");
   const health = page.locator(".health");
   for (const text of ["tea-1", url, "set, never shown", of.store, "Vector cache"]) await health.getByText(text).first().waitFor();
@@ -386,6 +391,7 @@ test("projects are renamed, merged, deleted and put back", [...needsUndo, "memor
   const dialog = page.locator("dialog");
   await page.getByRole("button", { name: "Rename one" }).click();
   await dialog.getByLabel("New name").fill("three");
+  assert.deepEqual(await faultsOf(page), []);
   await dialog.getByRole("button", { name: "Rename" }).click();
   await page.getByRole("button", { name: "Merge three" }).click();
   await dialog.getByRole("combobox").selectOption("two");

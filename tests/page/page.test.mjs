@@ -125,8 +125,6 @@ test("a note is edited, the edit is undone, and the note is deleted", async (t) 
   await page.locator("dialog").getByRole("button", { name: "Move" }).click();
   await pane.locator("a.group", { hasText: "kitchen" }).waitFor();
   await pane.getByRole("button", { name: "Delete" }).click();
-  const dialog = page.locator("dialog").getByRole("button", { name: "Delete" });
-  if (await pane.getByRole("heading", { level: 2 }).isVisible() && (await dialog.count())) await dialog.click();
   await has(page, "Deleted.");
   await assert.rejects(server.call("memory.get", { id }), /not found/i);
 });
@@ -192,15 +190,24 @@ test("markup, bidirectional controls and 日本語 in notes are text", async (t)
   assert.equal(await page.locator("main :is(img, script, i, u), #pane :is(img, script, i, u), :is(.title, .text, .body, .value, .tag) b").count(), 0);
 });
 
-test("the map shows notes, and is used with the keyboard", async (t) => {
-  const page = await open(t, { path: "#/map" });
+// In the page: the pixels of a canvas, from a copy, because Chromium warns of repeated reading.
+function pixelsInPage() {
+  window.pixels = (canvas) => {
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, 0, 0);
+    return copy.getImageData(0, 0, canvas.width, canvas.height).data;
+  };
+}
+
+test("the map shows notes, and is used with the keyboard and with the mouse", async (t) => {
+  const page = await open(t, { path: "#/map", first: pixelsInPage });
   await has(page, "20 notes, near each other");
   const canvas = page.getByRole("application");
   // The view is built again when the counts arrive, and a canvas has no size before the first layout.
   await page.waitForFunction(() => {
     const element = document.querySelector("canvas");
     if (!element?.width) return false;
-    const { data } = element.getContext("2d").getImageData(0, 0, element.width, element.height);
+    const data = window.pixels(element);
     const seen = new Set();
     for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 150) seen.add(`${data[i] >> 5},${data[i + 1] >> 5},${data[i + 2] >> 5}`);
     return seen.size >= 6; // colors
@@ -226,6 +233,24 @@ test("the map shows notes, and is used with the keyboard", async (t) => {
   await page.keyboard.press("+");
   await page.keyboard.press("Enter");
   await page.locator("#pane h2", { hasText: name }).waitFor();
+  // With the mouse: the label of the note under it, and its text.
+  await page.keyboard.press("0");
+  await page.locator("#pane").getByRole("button", { name: "Close the note" }).click();
+  await page.waitForFunction(() => document.querySelector("#pane").hidden);
+  await page.waitForFunction(() => Math.abs(document.querySelector("canvas").width - document.querySelector("canvas").clientWidth) < 2);
+  const dot = await canvas.evaluate((element) => {
+    const { width, height } = element;
+    const data = window.pixels(element);
+    const solid = (x, y) => [0, 1, 2].every((i) => [0, 1, 2].every((k) => data[4 * ((y + k) * width + x + i) + 3] > 190));
+    for (let y = 0; y < height - 2; y++)
+      for (let x = 0; x < width - 2; x++) if (solid(x, y)) return { x: x + 1, y: y + 1 };
+    return null;
+  });
+  await canvas.hover({ position: dot });
+  await page.locator(".label:not(:empty)").waitFor();
+  const [under] = (await label.textContent()).split(" · ");
+  await canvas.click({ position: dot });
+  await page.locator("#pane h2", { hasText: under }).waitFor();
   const lessons = page.getByRole("button", { name: /lessons/ });
   await lessons.click();
   assert.equal(await lessons.getAttribute("aria-pressed"), "false");
@@ -253,6 +278,14 @@ test("globals, groups and projects are changed", async (t) => {
   await dialog.getByLabel("Title").fill("Good things");
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.locator("li.note", { hasText: "Good things" }).waitFor();
+  await page.getByRole("button", { name: "Delete g" }).click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Describe g" }).waitFor();
+  await page.locator(".toast", { hasText: "Deleted." }).last().getByRole("button", { name: "Undo" }).click();
+  await page.locator("li.note", { hasText: "Good things" }).waitFor();
+  await page.getByRole("link", { name: "History" }).click();
+  await page.locator(".changes > li", { hasText: "created a group g" }).last().waitFor();
+  await page.locator(".changes > li", { hasText: "deleted a global global.project.style" }).waitFor();
   await page.getByRole("link", { name: "Projects" }).click();
   await page.getByRole("button", { name: "p", exact: true }).click();
   await has(page, "1 note in p");
@@ -391,10 +424,13 @@ test("narrow screens and 200 % zoom need no scrolling to the side", async (t) =>
   }
 });
 
-test("search, edit and undo need no mouse", async (t) => {
+for (const viewport of [{ width: 1280, height: 800 }, { width: 640, height: 400 }])
+  test(`search, edit and undo need no mouse at ${viewport.width} pixels`, (t) => withoutMouse(t, viewport));
+
+async function withoutMouse(t, viewport) {
   const { id } = await server.call("memory.add_note", { projectId, groupId: "scratch", title: "Zanzibar", text: "Cloves come from Zanzibar." });
   t.ending(() => server.call("memory.delete", { id }));
-  const page = await open(t);
+  const page = await open(t, { viewport });
   const press = (key) => page.keyboard.press(key);
   const focused = () => page.evaluate(() => document.activeElement.textContent.trim() || document.activeElement.id);
   const tabTo = async (text, key = "Tab") => {
@@ -425,7 +461,7 @@ test("search, edit and undo need no mouse", async (t) => {
   await press("Escape");
   await page.locator("#pane").waitFor({ state: "hidden" });
   assert.equal(await focused(), "Zanzibar");
-});
+}
 
 const luminance = (page) => page.evaluate(() => {
   const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
