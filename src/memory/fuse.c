@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+/* If even the best keyword result contains less than this share of the query, only function words
+ * match ("how long does a ..."), and all keyword scores count less. */
+static const double SHARE_LEAST = 0.1;
+
 static int by_seq(const void *x, const void *y)
 {
     int64_t a = ((const struct result *)x)->note.seq, b = ((const struct result *)y)->note.seq;
@@ -65,9 +69,19 @@ static double between(double x, double least, double best)
     return (x - least) / (best - least);
 }
 
+/* The BM25 score that counts as 1. A share of 0 says nothing: the note contains other forms of the
+ * words. */
+static double words_scale(const struct fuse_input *in)
+{
+    bool both = in->weight > 0 && in->weight < 1 && in->meaning.n && !in->words_first;
+    double top = in->words.n ? in->words.items[0].score : 0;
+    double share = in->words.n ? in->words.items[0].share : 0;
+    return both && share > 0 && share < SHARE_LEAST ? top * SHARE_LEAST / share : top;
+}
+
 double fuse_score(const struct fuse_input *in, const struct result *r)
 {
-    double top = in->words.n ? in->words.items[0].score : 0;
+    double top = words_scale(in);
     double best = in->meaning.n ? in->meaning.items[0].score : 0;
     double least = in->meaning.n ? in->meaning.items[in->meaning.n - 1].score : 0;
     double words = top > 0 ? r->words / top : 0;

@@ -59,6 +59,29 @@ TEST(a_note_without_vectors_is_scored_by_keywords)
     fumi_arena_done(&a);
 }
 
+/* "how long does a session last?": "a" is the only word that the first note shares with the query.
+ */
+TEST(function_words_alone_do_not_outweigh_the_meaning)
+{
+    struct fumi_arena a = {0};
+    struct hit words[] = {{1, 0.3, 0.02, 0, 0}};
+    struct hit meaning[] = {{2, 0.36, 0, 0, 1}, {1, 0.2, 0, 0, 1}, {3, -0.1, 0, 0, 1}};
+    struct fuse_input in = {
+        .words = hits_of(words, 1), .meaning = hits_of(meaning, 3), .weight = 0.5};
+    struct results r = fuse(&a, &in);
+    CHECK_INT(r.n, 3);
+    CHECK_INT(r.items[0].note.seq, 2);
+    CHECK(fabs(r.items[1].score - (0.5 * 0.3 / 0.46 + 0.5 * 0.2)) < 1e-6);
+    words[0].share = 0.5; /* a rare word */
+    r = fuse(&a, &in);
+    CHECK_INT(r.items[0].note.seq, 1);
+    in.weight = 0; /* keywords alone: the best score is 1 */
+    words[0].share = 0.02;
+    r = fuse(&a, &in);
+    CHECK(r.items[0].note.seq == 1 && r.items[0].score == 1);
+    fumi_arena_done(&a);
+}
+
 TEST(keyword_results_can_be_ranked_first)
 {
     struct fumi_arena a = {0};
