@@ -4,12 +4,13 @@
 //
 // - Links lead to a file, and to a heading in it.
 // - Commands in blocks and spans of code exist, with their flags: those of fumi, targets of make, scripts.
-// - Blocks of sh in README.md and docs/*.md are run, those of a page one after the other in one shell, unless their first
-//   line is a comment that begins with "needs" and says what a test cannot have: "# needs root". A command that fails ends
-//   the test of its page, and so does an error of JSON-RPC. A line that ends in & starts a server, which runs until the
-//   end of its block; the next line waits until it listens.
-// - Blocks of console have commands after "$ " and their output, in which "…" stands for any text, and in a line of its own
-//   for any lines.
+// - Blocks of sh in README.md and docs/*.md are run, those of a page one after the other in one shell, unless their
+//   first line is a comment that begins with "needs" and says what a test cannot have: "# needs root". A command that
+//   fails ends the test of its page, and so does an error of JSON-RPC. A line that ends in & starts a server, which runs
+//   until the end of its block; the next line waits until it listens.
+// - Blocks of console have commands after "$ " and their output, in which "…" stands for any text, and in a line of its
+//   own for any lines.
+// - Messages in the first column of docs/troubleshooting.md are in src/.
 // - Blocks of json are valid JSON. Commands are in blocks of sh or console, not in those without a language, except in
 //   docs/embedding.md, which tests/guide runs.
 //
@@ -21,6 +22,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Checker, words } from './commands.mjs';
 import { parse } from './markdown.mjs';
+import { Messages } from './messages.mjs';
 
 const fumi = resolve(process.argv[2]);
 const root = resolve(dirname(new URL(import.meta.url).pathname), '../..');
@@ -41,7 +43,7 @@ function check(where, fault) {
 const home = mkdtempSync(join(tmpdir(), 'fumi-docs-'));
 process.on('exit', () => rmSync(home, { recursive: true, force: true }));
 for (const name of Object.keys(process.env)) {
-    if (/^(FUMI_(?!MODEL$)|XDG_|GIT_)|^(OPENAI_API_KEY|OLLAMA_HOST|LISTEN_FDS|CLAUDE_CONFIG_DIR|CODEX_HOME)$/.test(name))
+    if (/^(FUMI_(?!MODEL$)|XDG_|GIT_|OPENAI_|OLLAMA_|LISTEN_|CLAUDE_|CODEX_|GEMINI_)/.test(name))
         delete process.env[name];
 }
 process.env.HOME = home;
@@ -100,6 +102,14 @@ function faultOfJson(text) {
     }
 }
 
+function checkMessages(file, page) {
+    const messages = new Messages(root);
+    const quoted = page.spans.filter(({ cell }) => cell === 1);
+    check(file, quoted.length ? null : 'there are no messages');
+    for (const { line, text } of quoted)
+        check(`${file}:${line}`, messages.has(text) ? null : `no such message in src/: ${text}`);
+}
+
 const freePort = () => new Promise((done) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
         const { port } = server.address();
@@ -107,7 +117,7 @@ const freePort = () => new Promise((done) => {
     });
 });
 
-// A directory with what the pages mention: a repository with rules for agents, folders to import, links to the build.
+// The home of a user with a note, and what the pages mention: a repository with rules for agents, a folder to import.
 function prepare() {
     const app = join(home, 'app');
     rmSync(home, { recursive: true, force: true });
@@ -122,6 +132,9 @@ function prepare() {
     cpSync(join(fixtures, 'server-memory/memory.jsonl'), join(app, 'memory.jsonl'));
     cpSync(join(fixtures, 'mem0/memories.json'), join(app, 'memories.json'));
     execFileSync('git', ['init', '-q', app]);
+    execFileSync('git', ['-C', app, '-c', 'user.name=Ann', '-c', 'user.email=ann@example.org', 'commit', '-q',
+        '--allow-empty', '-m', 'Ask for the password again after an hour']);
+    execFileSync(fumi, ['add', '-p', 'demo', 'Texts of the page are in src/page.']);
     return app;
 }
 
@@ -233,6 +246,8 @@ for (const [file, page] of pages) {
         continue;
     checkLinks(file, page);
     checkCommands(file, page, checker);
+    if (file === 'docs/troubleshooting.md')
+        checkMessages(file, page);
     if (!/^(CONTRIBUTING|SECURITY)\.md$/.test(file))
         await run(file, page);
 }
