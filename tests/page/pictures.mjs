@@ -9,7 +9,7 @@ import { Server } from "./server.mjs";
 
 const to = fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const most = 150_000;
-const viewport = { width: 1200, height: 750 };
+const viewport = { width: 1200, height: 690 };
 
 mkdirSync(to, { recursive: true });
 const server = await Server.start();
