@@ -39,7 +39,7 @@ async function openHost(t, origin, of) {
   t.ending(() => browser.close());
   const page = await (await browser.newContext({ locale: "en-GB", timezoneId: "UTC" })).newPage();
   const faults = [];
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(45_000);
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && faults.push(message.text()));
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("request", (request) => request.frame() !== page.mainFrame() && faults.push(request.url()));

@@ -18,7 +18,7 @@ export const launch = () => chromium.launch({
 export async function visit(browser, url, { first, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-GB", timezoneId: "UTC", ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(45_000);
   page.faults = [];
   page.heard = [];
   if (first) await page.addInitScript(first);

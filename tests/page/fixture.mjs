@@ -9,13 +9,13 @@ import { Server } from "./server.mjs";
 export const skip = hasBrowser ? false : "there is no chromium";
 
 let browser; // a promise, once a test needs it
-after(async () => (await browser)?.close());
-
-// What a failed test left behind must not keep the process running.
-setTimeout(() => process.exit(1), 240_000).unref();
+after(async () => {
+  setTimeout(() => process.exit(1), 60_000).unref(); // what a failed test left behind must not keep the process running
+  await (await browser)?.close();
+});
 
 // A test; what it starts is ended in the reverse order.
-export const test = (name, run) => plainTest(name, { skip, timeout: 60_000 }, (t) => {
+export const test = (name, run) => plainTest(name, { skip, timeout: 180_000 }, (t) => {
   const ends = [];
   t.ending = (end) => ends.unshift(end);
   t.after(async () => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fumi, Server } from "./server.mjs";
 
-const timeout = 60_000;
+const timeout = 180_000;
 
 async function serve(context, ...flags) {
   const server = await Server.start(...flags);

@@ -9,7 +9,7 @@ import { Server, fumi } from "./server.mjs";
 
 const TOKEN = "a-token/of+the+tests=~";
 const encoded = Buffer.from(TOKEN).toString("base64url");
-const timeout = 60_000;
+const timeout = 180_000;
 const json = { "Content-Type": "application/json" };
 
 async function serve(context, ...flags) {
