@@ -31,7 +31,7 @@ static void serving_say(void *arg, struct fumi_str address)
 static int serving_help(const struct serving *s, const struct flag_set *sets, size_t n)
 {
     struct fumi_buf text = {0};
-    flags_explain(&(struct flag_table){.sets = sets, .n = n}, &text);
+    flags_explain(&(struct flag_table){.sets = sets, .n = n}, &text, 78);
     fprintf(stdout, "usage: %s [FLAG]...\n%.*s", s->name, FUMI_ARG(fumi_buf_str(&text)));
     fumi_buf_done(&text);
     return 0;

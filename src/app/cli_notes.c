@@ -1,6 +1,7 @@
 #include "app/cli_notes.h"
 
 #include "app/show.h"
+#include "app/terminal.h"
 
 #include <unistd.h>
 
@@ -164,6 +165,7 @@ void notes_print(struct fumi_arena *a, const struct fumi_val *note)
 void notes_print_result(const struct fumi_val *result)
 {
     struct fumi_buf out = {0};
+    terminal_data();
     show_json(&out, result);
     fwrite(fumi_buf_str(&out).p, 1, out.n, stdout);
     fumi_buf_done(&out);
@@ -174,6 +176,7 @@ void notes_print_json(struct fumi_arena *a, struct fumi_buf *text)
     struct fumi_err e;
     struct fumi_buf out = {0};
     const struct fumi_val *v = fumi_parse(a, fumi_buf_str(text), &e);
+    terminal_data();
     if (v)
         show_json(&out, v);
     fwrite(fumi_buf_str(&out).p, 1, out.n, stdout);

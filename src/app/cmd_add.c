@@ -5,18 +5,6 @@
 
 #include <unistd.h>
 
-struct add_flags {
-    int format;
-};
-
-static const char *const formats[] = {"text", "json", NULL};
-static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct add_flags, format, "format",
-               "Print only the id (text) or the whole result (json).", .choices = formats,
-               .def = "\"text\""),
-};
-static const struct fumi_shape shape = FUMI_SHAPE(struct add_flags, fields);
-
 static const struct flag_alias aliases[] = {
     {"p", "project"}, {"g", "group"}, {"t", "title"}, {"f", "format"}, COMMAND_ALIASES,
 };
@@ -58,7 +46,6 @@ static int put_params(struct invocation *i, struct fumi_out *o, struct fumi_str 
 
 static int add(struct invocation *i)
 {
-    const struct add_flags *f = i->flags;
     struct fumi_buf params = {0};
     struct fumi_str text = {0};
     struct fumi_err e = {0};
@@ -75,7 +62,7 @@ static int add(struct invocation *i)
     notes_warn(i->a, result);
     if (fumi_is(fumi_get(result, "duplicate"), FUMI_TRUE))
         fputs("note: a note that says the same exists\n", stderr);
-    if (f->format)
+    if (i->json)
         notes_print_result(result);
     else
         printf("%.*s\n", FUMI_ARG(fumi_text(i->a, fumi_get(result, "id"))));
@@ -90,10 +77,10 @@ const struct command command_add = {
             "is read from standard input. The default project is the repository "
             "that contains the working directory, or else the working directory. The default group "
             "is global. Separate tags by commas.",
-    .shape = &shape,
     .method = "memory.add_note",
     .word_param = "text",
     .aliases = aliases,
+    .output = OUTPUT_FORMAT,
     .words = ANY_WORDS,
     .writes = true,
     .run = add,

@@ -172,5 +172,6 @@ const struct command command_call = {
     .methods = true,
     .writes = true,
     .words = 2,
+    .output = OUTPUT_DATA,
     .run = call,
 };

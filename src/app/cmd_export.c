@@ -217,5 +217,6 @@ const struct command command_export = {
             "the notes. The exit status is 1 if something could not be exported.",
     .shape = &shape,
     .aliases = aliases,
+    .output = OUTPUT_DATA,
     .run = export,
 };

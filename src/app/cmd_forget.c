@@ -11,10 +11,8 @@ struct forget_flags {
     struct fumi_time unused_since;
     struct fumi_str project;
     bool dry_run, copies;
-    int format;
 };
 
-static const char *const formats[] = {"text", "json", NULL};
 #define FIELD(member, wire, ...) FUMI_FIELD(struct forget_flags, member, wire, __VA_ARGS__)
 static const struct fumi_field fields[] = {
     FIELD(unused_since, "unusedSince",
@@ -24,7 +22,6 @@ static const struct fumi_field fields[] = {
           "Project for --unused-since; the project of the working directory if not given."),
     FIELD(dry_run, "dryRun", "Only list the notes."),
     FIELD(copies, "copies", "Also delete the copies of the database that migrations have made."),
-    FIELD(format, "format", "Output format.", .choices = formats, .def = "\"text\""),
 };
 static const struct fumi_shape shape = FUMI_SHAPE(struct forget_flags, fields);
 
@@ -101,9 +98,8 @@ static void print_paths(struct fumi_arena *a, const struct fumi_val *paths, cons
 
 static void print_forgotten(struct invocation *i, const struct fumi_val *result)
 {
-    const struct forget_flags *f = i->flags;
     int64_t n = 0;
-    if (f->format) {
+    if (i->json) {
         notes_print_result(result);
         return;
     }
@@ -129,11 +125,11 @@ static int choose_unused(struct invocation *i, struct session *s, struct fumi_st
     const struct fumi_val *items = NULL;
     if (find_unused(i, s, &items, e))
         return -1;
-    if (f->format && f->dry_run)
+    if (i->json && f->dry_run)
         notes_print_result(items);
-    else if (!f->format)
+    else if (!i->json)
         print_unused(i->a, items);
-    if (!fumi_first(items) && !f->format)
+    if (!fumi_first(items) && !i->json)
         puts("No such notes.");
     if (fumi_size(items) == FORGET_MAX)
         fprintf(stderr, "there may be more notes: a run lists and erases %d\n", FORGET_MAX);
@@ -145,7 +141,7 @@ static int choose_unused(struct invocation *i, struct session *s, struct fumi_st
 static int forget(struct invocation *i)
 {
     const struct forget_flags *f = i->flags;
-    struct session s = {.short_ids = !f->format};
+    struct session s = {.short_ids = !i->json};
     struct fumi_err e = {0};
     struct fumi_strs ids = i->words;
     const struct fumi_val *result = NULL;
@@ -174,6 +170,7 @@ const struct command command_forget = {
             "made. The ids may be those of deleted notes.",
     .shape = &shape,
     .aliases = aliases,
+    .output = OUTPUT_FORMAT,
     .words = ANY_WORDS,
     .run = forget,
 };

@@ -5,17 +5,6 @@
 
 #include <inttypes.h>
 
-struct history_flags {
-    int format;
-};
-
-static const char *const formats[] = {"text", "json", NULL};
-static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct history_flags, format, "format", "Output format.", .choices = formats,
-               .def = "\"text\""),
-};
-static const struct fumi_shape shape = FUMI_SHAPE(struct history_flags, fields);
-
 static const struct flag_alias aliases[] = {
     {"p", "project"}, {"n", "limit"}, {"f", "format"}, COMMAND_ALIASES};
 
@@ -64,7 +53,6 @@ static void print_all(struct fumi_arena *a, const struct fumi_val *result, bool 
 
 static int history(struct invocation *i)
 {
-    const struct history_flags *f = i->flags;
     struct fumi_buf params = {0};
     struct fumi_out o = {.buf = &params};
     struct fumi_err e = {0};
@@ -78,11 +66,11 @@ static int history(struct invocation *i)
     else if (!fumi_get(given, "session") && !fumi_get(given, "projectId"))
         notes_put(&o, "projectId", FUMI_STR("."));
     fumi_put_close(&o, '}');
-    i->short_ids = !f->format;
+    i->short_ids = !i->json;
     int status = session_once(i, command_history.method, &params, &result);
     if (status)
         return status;
-    if (f->format)
+    if (i->json)
         notes_print_result(result);
     else
         print_all(i->a, result, i->words.n);
@@ -98,10 +86,10 @@ const struct command command_history = {
             "before are printed too. Without an ID and --session, the default project is that of "
             "the working directory. What a client says of its name is marked with a question "
             "mark. history.days and history.bytes of the configuration limit how much is kept.",
-    .shape = &shape,
     .method = "memory.history",
     .word_param = "id",
     .aliases = aliases,
+    .output = OUTPUT_FORMAT,
     .words = 1,
     .run = history,
 };

@@ -126,5 +126,6 @@ const struct command command_hook = {
     .shape = &shape,
     .aliases = aliases,
     .words = 1,
+    .output = OUTPUT_DATA,
     .run = hook,
 };

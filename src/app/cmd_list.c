@@ -3,17 +3,6 @@
 #include "app/session.h"
 #include "app/show.h"
 
-struct list_flags {
-    int format;
-};
-
-static const char *const formats[] = {"text", "json", NULL};
-static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct list_flags, format, "format", "Output format.", .choices = formats,
-               .def = "\"text\""),
-};
-static const struct fumi_shape shape = FUMI_SHAPE(struct list_flags, fields);
-
 static const struct flag_alias aliases[] = {
     {"p", "project"}, {"g", "group"}, {"n", "limit"}, {"f", "format"}, COMMAND_ALIASES,
 };
@@ -43,7 +32,6 @@ static void print_list(struct fumi_arena *a, const struct fumi_val *result)
 
 static int list(struct invocation *i)
 {
-    const struct list_flags *f = i->flags;
     struct fumi_buf params = {0};
     struct fumi_out o = {.buf = &params};
     struct fumi_err e = {0};
@@ -53,11 +41,11 @@ static int list(struct invocation *i)
     fumi_put_open(&o, '{');
     notes_put_given(i->a, &o, given);
     fumi_put_close(&o, '}');
-    i->short_ids = !f->format;
+    i->short_ids = !i->json;
     int status = session_once(i, command_list.method, &params, &result);
     if (status)
         return status;
-    if (f->format)
+    if (i->json)
         notes_print_result(result);
     else
         print_list(i->a, result);
@@ -70,8 +58,8 @@ const struct command command_list = {
     .help = "Lists the newest notes of a project.",
     .more = "The default project is that of the working directory. Separate tags by "
             "commas.",
-    .shape = &shape,
     .method = "memory.list_recent",
     .aliases = aliases,
+    .output = OUTPUT_FORMAT,
     .run = list,
 };

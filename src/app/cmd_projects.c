@@ -7,16 +7,6 @@
 
 #include <inttypes.h>
 
-struct projects_flags {
-    int format;
-};
-
-static const char *const formats[] = {"text", "json", NULL};
-static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct projects_flags, format, "format", "Output format.", .choices = formats,
-               .def = "\"text\""),
-};
-static const struct fumi_shape shape = FUMI_SHAPE(struct projects_flags, fields);
 static const struct flag_alias aliases[] = {{"f", "format"}, COMMAND_ALIASES};
 
 static int64_t number(const struct fumi_val *result, const char *member)
@@ -104,7 +94,6 @@ static bool put_words(struct invocation *i, const struct verb *v, struct fumi_bu
 
 static int projects(struct invocation *i)
 {
-    const struct projects_flags *f = i->flags;
     struct fumi_str name = i->words.n ? i->words.items[0] : FUMI_STR("list");
     const struct verb *v = find(name);
     const struct fumi_val *result;
@@ -120,7 +109,7 @@ static int projects(struct invocation *i)
     int status = session_once(i, v->method, &params, &result);
     if (status)
         return status;
-    if (f->format)
+    if (i->json)
         notes_print_result(result);
     else
         v->print(i->a, result);
@@ -135,8 +124,8 @@ const struct command command_projects = {
             "where both have a group or a global with the same key, that of the second stays. "
             "Names and paths are taken as they are, even inside of a repository. 'fumi undo' puts "
             "back what rename, merge and delete did.",
-    .shape = &shape,
     .aliases = aliases,
+    .output = OUTPUT_FORMAT,
     .words = 3,
     .run = projects,
 };

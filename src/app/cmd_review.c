@@ -11,17 +11,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-struct review_flags {
-    int format;
-};
-
-static const char *const formats[] = {"text", "json", NULL};
-static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct review_flags, format, "format", "Output format.", .choices = formats,
-               .def = "\"text\""),
-};
-static const struct fumi_shape shape = FUMI_SHAPE(struct review_flags, fields);
-
 static const struct flag_alias aliases[] = {
     {"p", "project"}, {"n", "limit"}, {"f", "format"}, COMMAND_ALIASES};
 
@@ -243,13 +232,12 @@ static int list(struct invocation *i, struct session *s, const struct fumi_val *
 
 static int review(struct invocation *i)
 {
-    const struct review_flags *f = i->flags;
     struct session s = {0};
     struct fumi_err e = {0};
     const struct fumi_val *result = NULL;
     int rc = session_open(&s, &i->common, &e) || list(i, &s, &result, &e);
     const struct fumi_val *items = fumi_get(result, "items");
-    if (!rc && f->format)
+    if (!rc && i->json)
         notes_print_result(result);
     else if (!rc && !fumi_first(items))
         puts("Nothing waits for review.");
@@ -270,8 +258,8 @@ const struct command command_review = {
             "its text with $VISUAL or $EDITOR and accepts that, s skips it, q quits. In a pipe "
             "they are listed. Notes wait for review if safety.review is set, or if the project "
             "has the global global.memory.review with the value true.",
-    .shape = &shape,
     .method = "memory.review",
     .aliases = aliases,
+    .output = OUTPUT_FORMAT,
     .run = review,
 };

@@ -231,11 +231,12 @@ static int search(struct invocation *i)
     notes_put_given(i->a, &o, given);
     notes_put(&o, "query", query);
     fumi_put_close(&o, '}');
-    i->short_ids = !fumi_eq(f->format, FUMI_STR("json"));
+    i->json |= fumi_eq(f->format, FUMI_STR("json"));
+    i->short_ids = !i->json;
     if ((status = session_once(i, command_search.method, &params, &result)))
         return status;
     notes_warn(i->a, fumi_get(result, "meta"));
-    (fumi_eq(f->format, FUMI_STR("json")) ? print_json : print_text)(i, given, result);
+    (i->json ? print_json : print_text)(i, given, result);
     return STATUS_OK;
 }
 
@@ -253,5 +254,6 @@ const struct command command_search = {
     .word_param = "query",
     .aliases = aliases,
     .words = ANY_WORDS,
+    .output = OUTPUT_JSON,
     .run = search,
 };

@@ -16,7 +16,7 @@ enum { STATUS_WORSE = STATUS_FAILED, STATUS_ERROR = STATUS_USAGE };
 struct test_flags {
     struct fumi_str file, project;
     int64_t within;
-    bool json, update;
+    bool update;
 };
 
 static const struct fumi_field fields[] = {
@@ -31,7 +31,6 @@ static const struct fumi_field fields[] = {
     FUMI_FIELD(struct test_flags, within, "within",
                "A note may fall to this rank, or to that when it was pinned, whichever is larger.",
                .min = 1, .max = DEPTH, .def = "5"),
-    FUMI_FIELD(struct test_flags, json, "json", "Print the result as JSON."),
     FUMI_FIELD(struct test_flags, update, "update",
                "Write the present ranks to the file: later runs are compared with these."),
 };
@@ -351,7 +350,7 @@ static int run_all(struct run *r, enum status *status, struct fumi_err *e)
             return -1;
         counts[worst(outcomes[k], q[k].notes.n)]++;
     }
-    (r->flags->json ? print_json : print_text)(r, outcomes, counts);
+    (r->i->json ? print_json : print_text)(r, outcomes, counts);
     good = !counts[STATE_WORSE] && !counts[STATE_LOST];
     if (r->flags->update && update(r, outcomes, &good, e))
         return -1;
@@ -473,7 +472,7 @@ static int test(struct invocation *i)
         return command_misuse(i, "a question and the id of at least one note are required");
     if (pinned_fault(i->words.items[1]))
         return command_misuse(i, "the question %s", pinned_fault(i->words.items[1]));
-    if (f->json || f->update)
+    if (i->json || f->update)
         return command_misuse(i, "--json and --update do not apply to fumi test add");
     return run(i, add);
 }
@@ -493,5 +492,6 @@ const struct command command_test = {
     .shape = &shape,
     .aliases = aliases,
     .words = 2 + PINNED_NOTES_MAX,
+    .output = OUTPUT_JSON,
     .run = test,
 };

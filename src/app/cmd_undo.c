@@ -5,17 +5,6 @@
 
 #include <inttypes.h>
 
-struct undo_flags {
-    int format;
-};
-
-static const char *const formats[] = {"text", "json", NULL};
-static const struct fumi_field fields[] = {
-    FUMI_FIELD(struct undo_flags, format, "format", "Output format.", .choices = formats,
-               .def = "\"text\""),
-};
-static const struct fumi_shape shape = FUMI_SHAPE(struct undo_flags, fields);
-
 static const struct flag_alias aliases[] = {{"p", "project"}, {"f", "format"}, COMMAND_ALIASES};
 
 static void print_undone(struct fumi_arena *a, const struct fumi_val *result, bool dry)
@@ -55,7 +44,6 @@ static bool print_conflicts(struct fumi_arena *a, const struct fumi_val *conflic
 
 static int undo(struct invocation *i)
 {
-    const struct undo_flags *f = i->flags;
     struct fumi_buf params = {0};
     struct fumi_out o = {.buf = &params};
     struct fumi_err e = {0};
@@ -72,11 +60,11 @@ static int undo(struct invocation *i)
     if (fumi_get(given, "since") && !fumi_get(given, "projectId"))
         notes_put(&o, "projectId", FUMI_STR("."));
     fumi_put_close(&o, '}');
-    i->short_ids = !f->format;
+    i->short_ids = !i->json;
     int status = session_once(i, command_undo.method, &params, &result);
     if (status)
         return status;
-    if (f->format)
+    if (i->json)
         notes_print_result(result);
     else
         print_undone(i->a, result, fumi_is(fumi_get(given, "dryRun"), FUMI_TRUE));
@@ -92,10 +80,10 @@ const struct command command_undo = {
             "changes at once; --since those of one project, by default that of the working "
             "directory. What a later change has altered too stays as it is and is reported. "
             "The undo is a change itself and can be undone.",
-    .shape = &shape,
     .method = "memory.undo",
     .word_param = "change",
     .aliases = aliases,
+    .output = OUTPUT_FORMAT,
     .words = 1,
     .run = undo,
 };

@@ -42,6 +42,25 @@ static const struct fumi_field writing_fields[] = {
 };
 const struct fumi_shape command_writing = FUMI_PATCH_SHAPE(struct write_flags, writing_fields);
 
+static const struct fumi_field printing_fields[] = {
+    FUMI_FIELD(struct output_flags, json, "json", "Print the result as JSON."),
+    FUMI_FIELD(struct output_flags, format, "format", "Output format: json is --json.",
+               .choices = formats, .def = "\"text\""),
+};
+
+#define PRINTING(n)                                                                                \
+    {                                                                                              \
+        printing_fields, (n), sizeof(struct output_flags), FUMI_NONE, FUMI_NONE, false             \
+    }
+
+const struct fumi_shape *command_printing(const struct command *c)
+{
+    static const struct fumi_shape json = PRINTING(1), both = PRINTING(2);
+    if (c->output == OUTPUT_JSON)
+        return &json;
+    return c->output == OUTPUT_FORMAT ? &both : NULL;
+}
+
 const struct command *command_find(struct fumi_str name)
 {
     for (size_t i = 0; i < COMMANDS; i++) {
@@ -103,6 +122,8 @@ struct flag_table command_flags(struct fumi_arena *a, const struct command *c,
         sets[t.n++] = command_inherited(a, c);
     if (c->shape)
         sets[t.n++] = (struct flag_set){.shape = c->shape};
+    if (command_printing(c))
+        sets[t.n++] = (struct flag_set){.shape = command_printing(c)};
     if (c->serves)
         sets[t.n++] = (struct flag_set){.shape = &fumi_settings_shape};
     if (c->writes)

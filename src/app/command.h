@@ -25,6 +25,20 @@ struct write_flags {
     int secrets; /* enum secrets_mode */
 };
 
+/* Flags of commands that print results. */
+struct output_flags {
+    bool json;
+    int format; /* 1: json */
+};
+
+/* What a command prints. */
+enum command_output {
+    OUTPUT_TEXT,   /* for people only */
+    OUTPUT_JSON,   /* results: it takes --json */
+    OUTPUT_FORMAT, /* the same, and --format text|json, which was there first */
+    OUTPUT_DATA,   /* data, which is not wrapped in a terminal */
+};
+
 /* Flags of every command that opens the memory. */
 struct common {
     bool help;
@@ -32,6 +46,7 @@ struct common {
     bool allow_http, per_worktree;
     int log, log_format;
     struct write_flags writing; /* of commands with `writes` */
+    struct output_flags output; /* of commands with OUTPUT_JSON or OUTPUT_FORMAT */
 };
 
 struct invocation {
@@ -42,6 +57,7 @@ struct invocation {
     struct config_http http; /* serve: the settings given by flags */
     struct fumi_json params; /* call, and commands with a method: the params given by flags */
     struct fumi_strs words;
+    bool json;      /* results are printed as JSON */
     bool short_ids; /* the command prints results for people: session_once asks for short ids */
 };
 
@@ -55,6 +71,7 @@ struct command {
      * --project), except for word_param, whose value is the words; NULL: no such param. */
     const char *method, *word_param;
     const struct flag_alias *aliases;
+    enum command_output output;
     bool bare;    /* takes no common flags except --help */
     bool writes;  /* also takes the flags of command_writing */
     bool serves;  /* also takes the flags of fumi_settings_shape */
@@ -95,7 +112,7 @@ struct command {
 COMMAND_LIST(COMMAND_DECLARE)
 #undef COMMAND_DECLARE
 #define COMMAND_ONE(name) +1
-enum { COMMANDS = COMMAND_LIST(COMMAND_ONE), ANY_WORDS = 1 << 20, COMMAND_SETS = 5 };
+enum { COMMANDS = COMMAND_LIST(COMMAND_ONE), ANY_WORDS = 1 << 20, COMMAND_SETS = 6 };
 #undef COMMAND_ONE
 extern const struct command *const commands[COMMANDS];
 const struct command *command_find(struct fumi_str name); /* NULL: unknown */
@@ -104,6 +121,8 @@ const struct command *command_find(struct fumi_str name); /* NULL: unknown */
 const struct fumi_shape *command_common(const struct command *c);
 /* The shape of struct write_flags. */
 extern const struct fumi_shape command_writing;
+/* The shape of struct output_flags as far as the command takes them; NULL: it takes none. */
+const struct fumi_shape *command_printing(const struct command *c);
 /* The short names that all commands have. command_aliases contains only these. */
 #define COMMAND_ALIASES                                                                            \
     {"c", "config"}, {"h", "help"},                                                                \

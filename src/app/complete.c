@@ -260,5 +260,6 @@ const struct command command_completion = {
             "directory of fpath. fish: write it to ~/.config/fish/completions/fumi.fish.",
     .bare = true,
     .words = 1,
+    .output = OUTPUT_DATA,
     .run = completion,
 };

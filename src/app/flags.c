@@ -14,7 +14,6 @@
 enum {
     SHOWN = 40,  /* bytes of an argument in an error message */
     COLUMN = 28, /* where the description of a flag begins */
-    WIDTH = 78,  /* of a help text */
     JSON_TYPES = 1 << FUMI_T_ANY | 1 << FUMI_T_JSON | 1 << FUMI_T_OBJECT | 1 << FUMI_T_LIST,
 };
 
@@ -471,14 +470,14 @@ static void put_usage(struct fumi_buf *out, const struct flag_table *t, const st
     flags_put_kind(out, f);
 }
 
-/* Appends text from column COLUMN on, wrapped at WIDTH columns with a hanging indent. */
-static void put_wrapped(struct fumi_buf *out, struct fumi_str text)
+/* Appends text from column COLUMN on, wrapped with a hanging indent. */
+static void put_wrapped(struct fumi_buf *out, struct fumi_str text, size_t columns)
 {
     size_t column = COLUMN;
     for (size_t i = 0, n; i < text.n; i += n + 1) {
         const char *space = memchr(text.p + i, ' ', text.n - i);
         n = space ? (size_t)(space - text.p) - i : text.n - i;
-        if (column > COLUMN && column + 1 + n > WIDTH) {
+        if (column > COLUMN && column + 1 + n > columns) {
             fumi_buf_put(out, '\n');
             put_spaces(out, COLUMN);
             column = COLUMN;
@@ -491,7 +490,8 @@ static void put_wrapped(struct fumi_buf *out, struct fumi_str text)
     }
 }
 
-static void put_help(struct fumi_buf *out, const struct flag_table *t, const struct fumi_field *f)
+static void put_help(struct fumi_buf *out, const struct flag_table *t, const struct fumi_field *f,
+                     size_t columns)
 {
     size_t start = out->n;
     struct fumi_str help = fumi_str(f->help ? f->help : "");
@@ -505,15 +505,15 @@ static void put_help(struct fumi_buf *out, const struct flag_table *t, const str
     put_spaces(out, COLUMN - used);
     fumi_buf_add(&text, help.p, help.n && help.p[help.n - 1] == '.' ? help.n - 1 : help.n);
     flags_put_note(&text, f);
-    put_wrapped(out, fumi_buf_str(&text));
+    put_wrapped(out, fumi_buf_str(&text), columns);
     fumi_buf_put(out, '\n');
     fumi_buf_done(&text);
 }
 
-void flags_explain(const struct flag_table *t, struct fumi_buf *out)
+void flags_explain(const struct flag_table *t, struct fumi_buf *out, size_t columns)
 {
     for (size_t i = 0; i < t->n; i++) {
         for (size_t row = 0; row < t->sets[i].shape->n; row++)
-            put_help(out, t, &t->sets[i].shape->fields[row]);
+            put_help(out, t, &t->sets[i].shape->fields[row], columns);
     }
 }

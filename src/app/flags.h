@@ -37,8 +37,9 @@ struct flag_table {
 int flags_parse(struct fumi_arena *a, const struct flag_table *t, char **argv,
                 struct fumi_strs *words, struct fumi_err *e);
 
-/* Appends the text for --help: "  -k, --top-k N    What it means (default 5)" for each flag. */
-void flags_explain(const struct flag_table *t, struct fumi_buf *out);
+/* Appends the text for --help: "  -k, --top-k N    What it means (default 5)" for each flag, in
+ * lines of that many columns. */
+void flags_explain(const struct flag_table *t, struct fumi_buf *out, size_t columns);
 
 /* The parts of that text, for other formats. The name includes its dashes. The kind describes the
  * value ("MS", "text|json") and is empty for a bool. The note gives the default, or says that the

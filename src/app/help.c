@@ -3,6 +3,7 @@
 #include "app/command.h"
 
 #include "app/show.h"
+#include "app/terminal.h"
 
 enum { COLUMN = 12, WIDTH = 78 };
 
@@ -19,15 +20,15 @@ void help_general(FILE *to)
           to);
 }
 
-/* Prints paragraphs, wrapped at WIDTH columns. */
+/* Prints paragraphs. */
 static void put_folded(struct fumi_str text, FILE *to)
 {
-    size_t column = 0;
+    size_t column = 0, columns = terminal_text_columns(to, WIDTH);
     for (const char *p = text.p, *end = text.p + text.n; p < end;) {
         size_t n = strcspn(p, " \n");
         n = n > (size_t)(end - p) ? (size_t)(end - p) : n;
         size_t width = show_width((struct fumi_str){p, n});
-        if (column && column + 1 + width > WIDTH) {
+        if (column && column + 1 + width > columns) {
             fputc('\n', to);
             column = 0;
         }
@@ -55,7 +56,7 @@ void help_command(const struct command *c, FILE *to)
         fputc('\n', to);
         put_folded(fumi_str(c->more), to);
     }
-    flags_explain(&t, &text);
+    flags_explain(&t, &text, terminal_text_columns(to, WIDTH));
     fprintf(to, "\n%.*s", FUMI_ARG(fumi_buf_str(&text)));
     fumi_buf_done(&text);
     fumi_arena_done(&a);

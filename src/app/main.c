@@ -1,6 +1,7 @@
 /* fumi: long-term memory for agents. The first argument is a command; without one, fumi serves
  * standard input and output. */
 #include "app/session.h"
+#include "app/terminal.h"
 #include "base/closest_name.h"
 
 #include <errno.h>
@@ -77,6 +78,8 @@ static int parse(struct invocation *i, char **argv, const struct fumi_server *re
     }
     if (c->method)
         sets[t.n++] = command_inherited(i->a, c);
+    if (command_printing(c))
+        sets[t.n++] = (struct flag_set){command_printing(c), &i->common.output, NULL};
     if (c->serves)
         sets[t.n++] = (struct flag_set){&http, &i->http, NULL};
     if (c->writes)
@@ -92,6 +95,7 @@ static int read_flags(struct invocation *i, char **argv, struct fumi_err *e)
     if (i->command->methods && !(registry = session_registry(e)))
         return -1;
     int rc = parse(i, argv, registry, e);
+    i->json = i->common.output.json || i->common.output.format;
     if (registry)
         fumi_server_free(registry);
     return rc;
@@ -111,6 +115,8 @@ static int run(const struct command *c, char **argv, struct fumi_arena *a)
 {
     struct invocation i = {.command = c, .a = a};
     struct fumi_err e = {0};
+    if (!c->serves)
+        terminal_wrap(c->output == OUTPUT_DATA);
     if (wants_help(argv)) {
         help_command(c, stdout);
         return STATUS_OK;

@@ -1,9 +1,9 @@
 #include "app/show.h"
 
+#include "app/terminal.h"
 #include "base/chars.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 struct width_range {
     uint32_t first, last;
@@ -208,7 +208,7 @@ const char *show_style(FILE *to, enum show_style style)
     static const char *const codes[] = {"\033[0m", "\033[1m", "\033[2m"};
     const char *never = getenv("NO_COLOR"), *terminal = getenv("TERM");
     bool dumb = !terminal || strcmp(terminal, "dumb") == 0;
-    return isatty(fileno(to)) && !dumb && !(never && never[0]) ? codes[style] : "";
+    return terminal_columns(to) && !dumb && !(never && never[0]) ? codes[style] : "";
 }
 
 void show_word(struct fumi_buf *b, struct fumi_str word)

@@ -338,7 +338,7 @@ TEST(help_lists_every_flag)
 {
     struct fumi_buf out = {0};
     struct flag_set sets[] = {{.shape = &extra_shape, .into = NULL}};
-    flags_explain(&(struct flag_table){.sets = sets, .n = 1}, &out);
+    flags_explain(&(struct flag_table){.sets = sets, .n = 1}, &out, 78);
     CHECK_STR(fumi_buf_str(&out),
               "  --name TEXT               Whom to greet (required)\n"
               "  --share NUMBER            A part of it (default 0.5)\n"
@@ -354,7 +354,7 @@ TEST(help_of_the_settings_fits_a_terminal)
 {
     struct fumi_buf out = {0};
     struct flag_set sets[] = {{.shape = &fumi_settings_shape, .into = NULL}};
-    flags_explain(&(struct flag_table){.sets = sets, .n = 1}, &out);
+    flags_explain(&(struct flag_table){.sets = sets, .n = 1}, &out, 78);
     size_t column = 0, widest = 0;
     for (size_t i = 0; i < out.n; i++) {
         column = out.p[i] == '\n' ? 0 : column + 1;
@@ -389,7 +389,7 @@ TEST(aliases_are_shown)
     struct flag_set set = {.shape = &extra_shape, .into = NULL};
     struct flag_table t = {.sets = &set, .n = 1, .aliases = short_names};
     struct fumi_buf out = {0};
-    flags_explain(&t, &out);
+    flags_explain(&t, &out, 78);
     fumi_buf_put(&out, '\0');
     CHECK(strstr(out.p, "  -n, --name TEXT "));
     CHECK(strstr(out.p, "\n  --share NUMBER "));

@@ -1,0 +1,145 @@
+// The cases of tests/cli/table: for each command normal, odd and wrong arguments, the exit status, and for wrong ones what
+// the error says about the remedy. A command that prints results also runs with --json. The order matters: a case finds
+// what the cases before it stored.
+export function cases(ids, repository) {
+    const [note, link, wide, port] = ids;
+    const short = note.slice(0, 8);
+    const nowhere = `${repository}/nowhere.db`;
+    const list = [];
+    const add = (kind) => (line, more = {}) => {
+        const args = Array.isArray(line) ? line : line.split(" ");
+        list.push({ kind, args, name: `${kind} fumi ${args.join(" ")}`, status: 0, ...more });
+    };
+    const normal = add("normal"), odd = add("odd");
+    const wrong = (line, status, says) => add("wrong")(line, { status, says });
+    // The same with --json.
+    const both = (line, more = {}) => {
+        const args = Array.isArray(line) ? line : line.split(" ");
+        normal(args, more);
+        normal([...args, "--json"], { ...more, says: undefined });
+    };
+    const help = /run 'fumi help [a-z]+' for usage/;
+
+    both("search tokens");
+    both("search --explain tokens login");
+    odd("search -k 1 -- --top-k");
+    odd("search -p ./sub/../ 設定");
+    wrong("search", 2, help);
+    wrong("search --mode magic x", 2, /hybrid, meaning, words/);
+    wrong("search --tpo-k 3 x", 2, /did you mean --top-k\?/);
+
+    both("list");
+    both("list -n 2", { says: /--cursor / });
+    odd("list -g none", { says: /No notes/ });
+    wrong("list --limit many", 2, /limit must be/i);
+    wrong("list word", 2, help);
+
+    both(`get ${short}`);
+    odd(`get ${wide}`);
+    odd(`get ${link.slice(0, 12)} --format json`, { data: true });
+    wrong("get", 2, /id is required/);
+    wrong("get 0000000000", 3, /not found/i);
+
+    both(["add", "A note of the table, number one"]);
+    both(["add", "-g", "odd-group", "A note of the table, number two"]);
+    odd(["add", "-t", "", "--tags", ",, ,", "---dashes"], { status: 2, says: /unknown flag/ });
+    odd(["add", "--", "--dashes in the table"]);
+    wrong(["add", ""], 2, /text/);
+    wrong(["add", "-g", "two words", "x"], 2, /groupId/);
+
+    normal("history");
+    both("history -n 3");
+    both(`history ${short}`);
+    odd("history --since 2999-01-01T00:00:00Z", { says: /No changes/ });
+    wrong("history ffffffff-0000-4000-8000-000000000000", 3, /No change of this id/);
+
+    both("undo --since 2999-01-01T00:00:00Z");
+    odd("undo --since 2000-01-01T00:00:00Z --dry-run");
+    wrong("undo", 2, /exactly one of change, session and since/);
+    wrong("undo 999999", 3, /no change 999999/);
+
+    both("forget --unused-since 2001-01-01T00:00:00Z --dry-run");
+    odd("forget --unused-since 2999-01-01T00:00:00Z --dry-run");
+    wrong("forget", 2, /ids or --unused-since is required/);
+
+    both("review");
+    odd("review -p elsewhere");
+    wrong("review --limit no", 2, /limit/);
+
+    both("projects");
+    odd("projects list");
+    wrong("projects frob", 2, /list, rename, merge or delete/);
+    wrong("projects rename one", 2, /projects rename NAME NAME/);
+
+    normal("call memory.stats", { data: true });
+    odd("call memory.list_recent --limit 1 --compact", { data: true });
+    wrong("call memory.serch", 3, /did you mean memory.search\?/);
+    wrong("call", 2, /a method is required/);
+
+    normal("export", { data: true });
+    odd("export --format markdown", { data: true });
+    wrong("export -g x", 2, /--group needs --project/);
+
+    normal("import notes.jsonl");
+    odd("import --dry-run notes.jsonl");
+    wrong("import nowhere.jsonl", 1, /nowhere.jsonl/);
+
+    normal("mirror -p . mirrored");
+    odd("mirror --dry-run mirrored");
+    wrong("mirror", 2, /the folder is required/);
+    wrong("mirror --delete mirrored", 2, /--delete requires --take/);
+
+    odd("test -h");
+    normal(["test", "add", "--file", "questions.jsonl", "when do tokens expire?", note]);
+    both("test --file questions.jsonl");
+    wrong("test --file none.jsonl", 3, /fumi test add/);
+
+    normal("doctor --secrets");
+    odd("doctor --help");
+    wrong(`doctor --db ${nowhere}`, 1, /check --data-dir and --db/);
+
+    normal("help");
+    odd("help --help");
+    wrong("help nonsense", 2, /run 'fumi help' for a list/);
+
+    normal("version");
+    odd("version --help");
+    wrong("version word", 2, help);
+
+    normal("completion bash", { data: true });
+    odd("completion --help");
+    wrong("completion csh", 2, /bash, zsh or fish/);
+
+    normal("hook session-start", { data: true });
+    odd("hook --help");
+    wrong("hook session-end", 2, /session-start/);
+
+    normal("setup");
+    odd("setup codex --dry-run");
+    wrong("setup codx", 2, /did you mean codex\?/);
+
+    normal("model", { status: [0, 5] });
+    odd("model --help");
+    wrong("model uninstall", 2, /fumi model install/);
+
+    normal("reembed", { status: [0, 5] });
+    odd("reembed --help");
+    wrong("reembed all", 2, help);
+
+    normal(`backup ${repository}/copy.db`);
+    odd("backup --help");
+    wrong("backup", 2, /name of the backup file is required/);
+
+    normal("serve --help");
+    odd("serve -h");
+    wrong("serve --transport tcp", 2, /must be stdio or http/);
+
+    normal("open --help");
+    odd("open -h");
+    wrong("open somewhere", 2, help);
+
+    normal("delete " + port);
+    odd("delete --help");
+    wrong("delete", 2, /id is required/);
+    return list;
+}
