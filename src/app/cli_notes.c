@@ -2,7 +2,9 @@
 
 #include "app/show.h"
 #include "app/terminal.h"
+#include "base/clock.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 enum { COLUMNS = 60 };
@@ -32,7 +34,7 @@ static void put_list(struct fumi_out *o, struct fumi_str list)
     }
 }
 
-static void put_lists(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *lists)
+void notes_put_lists(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *lists)
 {
     fumi_put_open(o, '[');
     for (const struct fumi_val *v = fumi_first(lists); v; v = fumi_after(lists, v))
@@ -48,7 +50,7 @@ void notes_put_given(struct fumi_arena *a, struct fumi_out *o, const struct fumi
             continue;
         fumi_put_key_str(o, fumi_text(a, key));
         if (fumi_is(v, FUMI_ARRAY))
-            put_lists(a, o, v);
+            notes_put_lists(a, o, v);
         else
             fumi_put_val(o, v);
     }
@@ -68,12 +70,41 @@ struct fumi_str notes_minute(struct fumi_arena *a, const struct fumi_val *time)
     return s.n < 16 ? s : fumi_fmt(a, "%.10s %.5s", s.p, s.p + 11);
 }
 
+/* "3 days ago", or "in 3 days" */
+static struct fumi_str relative(struct fumi_arena *a, int64_t ms)
+{
+    static const struct {
+        int64_t seconds;
+        const char *name;
+    } units[] = {{365 * 86400, "year"}, {30 * 86400, "month"}, {14 * 86400, NULL},
+                 {86400, "day"},        {3600, "hour"},        {60, "minute"}};
+    int64_t seconds = (fumi_now() - ms) / 1000, far = seconds < 0 ? -seconds : seconds;
+    for (size_t i = 0; i < FUMI_COUNT(units); i++) {
+        if (far < units[i].seconds)
+            continue;
+        bool weeks = !units[i].name;
+        int64_t n = far / (weeks ? 7 * 86400 : units[i].seconds);
+        return fumi_fmt(a, "%s%" PRId64 " %s%s%s", seconds < 0 ? "in " : "", n,
+                        weeks ? "week" : units[i].name, n == 1 ? "" : "s",
+                        seconds < 0 ? "" : " ago");
+    }
+    return seconds < 0 ? FUMI_STR("in a moment") : FUMI_STR("just now");
+}
+
+struct fumi_str notes_time(struct fumi_arena *a, const struct fumi_val *time)
+{
+    int64_t ms;
+    if (!terminal_columns(stdout) || !fumi_time_read(fumi_text(a, time), &ms))
+        return notes_minute(a, time);
+    return relative(a, ms);
+}
+
 /* The key of a note, its successor, and when it expires. */
 static void print_life(struct fumi_arena *a, const struct fumi_val *note)
 {
     struct fumi_str key = show_line(a, fumi_text(a, fumi_get(note, "key")));
     struct fumi_str by = show_line(a, fumi_text(a, fumi_get(note, "supersededBy")));
-    struct fumi_str until = notes_minute(a, fumi_get(note, "expiresAt"));
+    struct fumi_str until = notes_time(a, fumi_get(note, "expiresAt"));
     if (key.n)
         printf("  key %.*s", FUMI_ARG(key));
     if (by.n)
@@ -85,7 +116,7 @@ static void print_life(struct fumi_arena *a, const struct fumi_val *note)
 /* A note that maxTokens has cut may lack its time and its group. */
 void notes_print_facts(struct fumi_arena *a, const struct fumi_val *note)
 {
-    struct fumi_str time = notes_minute(a, fumi_get(note, "createdAt"));
+    struct fumi_str time = notes_time(a, fumi_get(note, "createdAt"));
     struct fumi_str group = show_line(a, fumi_text(a, fumi_get(note, "groupId")));
     printf("%s%.*s%s", show_style(stdout, SHOW_DIM),
            FUMI_ARG(show_line(a, fumi_text(a, fumi_get(note, "id")))),
@@ -110,12 +141,18 @@ void notes_print_author(struct fumi_arena *a, const struct fumi_val *by)
            FUMI_ARG(user), session.n ? ", " : "", FUMI_ARG(session));
 }
 
-void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note)
+void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note, const struct marks *m)
 {
     struct fumi_str text = show_line(a, fumi_text(a, fumi_get(note, "text")));
-    struct fumi_str shown = show_cut(text, COLUMNS);
     const struct fumi_val *tags = fumi_get(note, "tags");
-    printf("    %.*s%s\n", FUMI_ARG(shown), shown.n < text.n ? " ..." : "");
+    size_t columns = terminal_columns(stdout);
+    struct fumi_str shown = show_cut(text, COLUMNS);
+    fputs("    ", stdout);
+    if (columns)
+        marks_print(a, m, text, columns - 4);
+    else
+        printf("%.*s%s", FUMI_ARG(shown), shown.n < text.n ? " ..." : "");
+    putchar('\n');
     if (!fumi_first(tags))
         return;
     printf("    %stags: ", show_style(stdout, SHOW_DIM));

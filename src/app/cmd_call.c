@@ -136,7 +136,7 @@ static int call_remote(struct invocation *i, const char *method, struct fumi_jso
 static int call_local(struct invocation *i, const char *method, struct fumi_json params,
                       struct fumi_json *result, struct fumi_err *e)
 {
-    struct session s = {0};
+    struct session s = {.existing = session_needs_store(method)};
     int rc = session_open(&s, &i->common, e) || session_add_home(&s, i->a, method, &params, e) ||
              session_call(&s, i->a, method, params, result, e);
     session_close(&s);

@@ -57,7 +57,7 @@ static void print_unused(struct fumi_arena *a, const struct fumi_val *items)
     for (const struct fumi_val *v = fumi_first(items); v; v = fumi_after(items, v)) {
         struct fumi_str text = show_line(a, fumi_text(a, fumi_get(v, "text")));
         printf("%.*s  %.*s  %.*s\n", FUMI_ARG(show_line(a, fumi_text(a, fumi_get(v, "id")))),
-               FUMI_ARG(notes_minute(a, fumi_get(v, "createdAt"))), FUMI_ARG(show_cut(text, 60)));
+               FUMI_ARG(notes_time(a, fumi_get(v, "createdAt"))), FUMI_ARG(show_cut(text, 60)));
     }
 }
 
@@ -141,7 +141,7 @@ static int choose_unused(struct invocation *i, struct session *s, struct fumi_st
 static int forget(struct invocation *i)
 {
     const struct forget_flags *f = i->flags;
-    struct session s = {.short_ids = !i->json};
+    struct session s = {.short_ids = !i->json, .existing = true};
     struct fumi_err e = {0};
     struct fumi_strs ids = i->words;
     const struct fumi_val *result = NULL;

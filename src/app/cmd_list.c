@@ -15,7 +15,7 @@ static void print_item(struct fumi_arena *a, const struct fumi_val *note)
     notes_print_facts(a, note);
     printf("  %s%.*s%s\n", show_style(stdout, SHOW_BOLD), FUMI_ARG(title),
            show_style(stdout, SHOW_PLAIN));
-    notes_print_compact(a, note);
+    notes_print_compact(a, note, NULL);
 }
 
 static void print_list(struct fumi_arena *a, const struct fumi_val *result)

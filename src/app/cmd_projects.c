@@ -2,8 +2,8 @@
  * are: a path inside of a repository names the project of that path, as older versions stored it.
  */
 #include "app/cli_notes.h"
-#include "app/session.h"
 #include "app/show.h"
+#include "app/verbs.h"
 
 #include <inttypes.h>
 
@@ -16,8 +16,9 @@ static int64_t number(const struct fumi_val *result, const char *member)
     return n;
 }
 
-static void print_list(struct fumi_arena *a, const struct fumi_val *result)
+static void print_list(struct invocation *i, const struct fumi_val *result)
 {
+    struct fumi_arena *a = i->a;
     const struct fumi_val *all = fumi_get(result, "projects");
     if (!fumi_first(all))
         puts("No projects.");
@@ -38,8 +39,9 @@ static void print_more(const struct fumi_val *result)
         fputs("the time limit was reached: run the command again for the rest\n", stderr);
 }
 
-static void print_moved(struct fumi_arena *a, const struct fumi_val *result)
+static void print_moved(struct invocation *i, const struct fumi_val *result)
 {
+    struct fumi_arena *a = i->a;
     int64_t n = number(result, "notes");
     printf("%" PRId64 " %s moved to %.*s; to undo this, run fumi undo %" PRId64 "\n", n,
            n == 1 ? "note was" : "notes were",
@@ -48,8 +50,9 @@ static void print_moved(struct fumi_arena *a, const struct fumi_val *result)
     print_more(result);
 }
 
-static void print_deleted(struct fumi_arena *a, const struct fumi_val *result)
+static void print_deleted(struct invocation *i, const struct fumi_val *result)
 {
+    struct fumi_arena *a = i->a;
     struct fumi_buf name = {0};
     show_word(&name, fumi_text(a, fumi_get(result, "projectId")));
     printf("deleted: %" PRId64 " notes, %" PRId64 " groups, %" PRId64 " globals; to undo this, "
@@ -60,61 +63,25 @@ static void print_deleted(struct fumi_arena *a, const struct fumi_val *result)
     print_more(result);
 }
 
-static const struct verb {
-    const char *name, *method;
-    const char *params[2]; /* that the words after the name give; NULL: no more */
-    void (*print)(struct fumi_arena *a, const struct fumi_val *result);
-} verbs[] = {
-    {"list", "memory.project_list", {NULL, NULL}, print_list},
-    {"rename", "memory.project_rename", {"projectId", "to"}, print_moved},
-    {"merge", "memory.project_merge", {"projectId", "into"}, print_moved},
-    {"delete", "memory.project_delete", {"projectId", NULL}, print_deleted},
+static const struct verb verbs[] = {
+    {"list", "", "memory.project_list", {NULL}, .print = print_list},
+    {"rename",
+     "NAME NEW",
+     "memory.project_rename",
+     {"projectId", "to"},
+     2,
+     2,
+     .print = print_moved},
+    {"merge",
+     "NAME INTO",
+     "memory.project_merge",
+     {"projectId", "into"},
+     2,
+     2,
+     .print = print_moved},
+    {"delete", "NAME", "memory.project_delete", {"projectId"}, 1, 1, .print = print_deleted},
+    {0},
 };
-
-static const struct verb *find(struct fumi_str name)
-{
-    for (size_t i = 0; i < FUMI_COUNT(verbs); i++)
-        if (fumi_eq(name, fumi_str(verbs[i].name)))
-            return &verbs[i];
-    return NULL;
-}
-
-/* Returns false if the words are not those that the verb takes. */
-static bool put_words(struct invocation *i, const struct verb *v, struct fumi_buf *params)
-{
-    struct fumi_out o = {.buf = params};
-    size_t n = 1;
-    fumi_put_open(&o, '{');
-    for (size_t k = 0; k < FUMI_COUNT(v->params) && v->params[k] && n < i->words.n; k++)
-        notes_put(&o, v->params[k], i->words.items[n++]);
-    fumi_put_close(&o, '}');
-    size_t want = 1 + (v->params[0] != NULL) + (v->params[1] != NULL);
-    return i->words.n == (i->words.n ? want : 0);
-}
-
-static int projects(struct invocation *i)
-{
-    struct fumi_str name = i->words.n ? i->words.items[0] : FUMI_STR("list");
-    const struct verb *v = find(name);
-    const struct fumi_val *result;
-    struct fumi_buf params = {0};
-    if (!v)
-        return command_misuse(i, "unknown: projects %.*s; give list, rename, merge or delete",
-                              FUMI_ARG(show_line(i->a, name)));
-    if (!put_words(i, v, &params)) {
-        fumi_buf_done(&params);
-        return command_misuse(i, "give: projects %s%s%s", v->name, v->params[0] ? " NAME" : "",
-                              v->params[1] ? " NAME" : "");
-    }
-    int status = session_once(i, v->method, &params, &result);
-    if (status)
-        return status;
-    if (i->json)
-        notes_print_result(result);
-    else
-        v->print(i->a, result);
-    return STATUS_OK;
-}
 
 const struct command command_projects = {
     .name = "projects",
@@ -127,5 +94,6 @@ const struct command command_projects = {
     .aliases = aliases,
     .output = OUTPUT_FORMAT,
     .words = 3,
-    .run = projects,
+    .verbs = verbs,
+    .run = verb_run,
 };

@@ -232,7 +232,7 @@ static int list(struct invocation *i, struct session *s, const struct fumi_val *
 
 static int review(struct invocation *i)
 {
-    struct session s = {0};
+    struct session s = {.existing = true};
     struct fumi_err e = {0};
     const struct fumi_val *result = NULL;
     int rc = session_open(&s, &i->common, &e) || list(i, &s, &result, &e);

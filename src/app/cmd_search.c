@@ -140,7 +140,8 @@ static void print_json(struct invocation *i, const struct fumi_val *given,
     notes_print_json(i->a, &text);
 }
 
-static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t number)
+static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t number,
+                      const struct marks *marks)
 {
     double score = 0, relevance = 0;
     struct fumi_str title = show_line(a, fumi_text(a, fumi_get(hit, "title")));
@@ -156,7 +157,7 @@ static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t n
     if (project.n)
         printf("  {%.*s}", FUMI_ARG(project));
     putchar('\n');
-    notes_print_compact(a, hit);
+    notes_print_compact(a, hit, marks);
     const struct fumi_val *why = fumi_get(hit, "explain");
     if (why)
         printf("    explain: %.*s\n", FUMI_ARG(show_escaped(a, fumi_compact(a, why).text)));
@@ -202,13 +203,14 @@ static void warn_unknown(struct fumi_arena *a, const struct fumi_val *hits,
         fprintf(stderr, "%.*s\n", FUMI_ARG(message));
 }
 
-static void print_text(struct invocation *i, const struct fumi_val *given,
+static void print_text(struct invocation *i, const struct fumi_val *given, struct fumi_str query,
                        const struct fumi_val *result)
 {
+    const struct marks *marks = marks_new(i->a, query);
     const struct fumi_val *hits = fumi_get(result, "results"), *meta = fumi_get(result, "meta");
     size_t most = print_confidence(hits, meta), n = 0;
     for (const struct fumi_val *hit = fumi_first(hits); n < most; hit = fumi_after(hits, hit))
-        print_hit(i->a, hit, ++n);
+        print_hit(i->a, hit, ++n, marks);
     warn_unknown(i->a, hits, meta);
     print_pending(meta);
     print_omitted(fumi_get(meta, "omitted"));
@@ -236,7 +238,10 @@ static int search(struct invocation *i)
     if ((status = session_once(i, command_search.method, &params, &result)))
         return status;
     notes_warn(i->a, fumi_get(result, "meta"));
-    (i->json ? print_json : print_text)(i, given, result);
+    if (i->json)
+        print_json(i, given, result);
+    else
+        print_text(i, given, query, result);
     return STATUS_OK;
 }
 

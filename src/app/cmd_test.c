@@ -444,7 +444,7 @@ static int locate(struct run *r, struct fumi_str *path, struct fumi_err *e)
 
 static int run(struct invocation *i, int (*job)(struct run *, enum status *, struct fumi_err *))
 {
-    struct run r = {.i = i, .flags = i->flags};
+    struct run r = {.i = i, .flags = i->flags, .session = {.existing = true}};
     struct fumi_err e = {0};
     struct fumi_str path;
     enum status status = STATUS_OK;

@@ -90,28 +90,56 @@ static void shorten(struct fumi_arena *a, struct fumi_field *f)
     }
 }
 
+struct inherited {
+    struct fumi_arena *a;
+    const struct command *c;
+    struct fumi_field *named, *plain; /* where the next field goes: as a flag, and as a param */
+};
+
+static void inherit(struct inherited *to, const struct fumi_field *f, size_t base)
+{
+    struct fumi_field *flag = to->named++;
+    *to->plain = *flag = *f;
+    flag->flags &= ~(unsigned)FUMI_REQUIRED;
+    flag->min = flag->max = 0;
+    flag->check = NULL;
+    flag->offset += base;
+    if (to->c->nested && flag->type == FUMI_T_TIME)
+        flag->type = FUMI_T_STR; /* an empty one clears the member */
+    shorten(to->a, flag);
+    to->plain++;
+}
+
+static size_t fields_of(const struct command *c, const struct fumi_shape *params)
+{
+    size_t n = params->n;
+    for (size_t i = 0; i < params->n; i++)
+        n += c->nested && params->fields[i].shape ? params->fields[i].shape->n : 0;
+    return n;
+}
+
 struct flag_set command_inherited(struct fumi_arena *a, const struct command *c)
 {
-    const struct fumi_shape *params = memory_method(c->method)->params;
+    static const struct fumi_shape none = {.given = FUMI_NONE, .ignored = FUMI_NONE};
+    const struct fumi_method *m = memory_method(c->method);
+    const struct fumi_shape *params = m->params ? m->params : &none;
     struct fumi_shape *flags = fumi_alloc(a, 2 * sizeof(*flags)), *wire = flags + 1;
-    struct fumi_field *named = fumi_alloc(a, 2 * params->n * sizeof(*named)), *as = named;
-    struct fumi_field *plain = named + params->n;
-    for (size_t i = 0; i < params->n; i++) {
-        const struct fumi_field *f = &params->fields[i];
-        if (c->word_param && strcmp(f->name, c->word_param) == 0)
-            continue;
-        *plain++ = *f;
-        *as = *f;
-        as->flags &= ~(unsigned)FUMI_REQUIRED;
-        as->min = as->max = 0;
-        as->check = NULL;
-        shorten(a, as++);
-    }
     *flags = *wire = *params;
-    flags->n = wire->n = (size_t)(as - named);
+    size_t most = fields_of(c, flags);
+    struct fumi_field *named = fumi_alloc(a, (2 * most + 1) * sizeof(*named));
+    struct inherited to = {a, c, named, named + most};
+    for (size_t i = 0; i < flags->n; i++) {
+        const struct fumi_field *f = &params->fields[i];
+        bool nested = c->nested && strcmp(f->name, c->nested) == 0;
+        for (size_t k = 0; nested && k < f->shape->n; k++)
+            inherit(&to, &f->shape->fields[k], f->offset);
+        if (!nested && !(c->word_param && strcmp(f->name, c->word_param) == 0))
+            inherit(&to, f, 0);
+    }
+    flags->n = wire->n = (size_t)(to.named - named);
     flags->fields = named;
-    wire->fields = named + params->n;
-    return (struct flag_set){flags, fumi_alloc(a, params->size), wire};
+    wire->fields = named + most;
+    return (struct flag_set){flags, fumi_alloc(a, flags->size + 1), wire};
 }
 
 struct flag_table command_flags(struct fumi_arena *a, const struct command *c,

@@ -8,6 +8,8 @@
 
 #include <stdio.h>
 
+struct verb;
+
 /* The exit status. command_status maps the error codes of methods. */
 enum status {
     STATUS_OK = 0,
@@ -70,13 +72,16 @@ struct command {
     /* The method that the command calls; NULL: none. Its params are also flags (projectId is
      * --project), except for word_param, whose value is the words; NULL: no such param. */
     const char *method, *word_param;
+    const char *nested; /* the param whose members are flags instead of it; NULL: none */
     const struct flag_alias *aliases;
     enum command_output output;
-    bool bare;    /* takes no common flags except --help */
-    bool writes;  /* also takes the flags of command_writing */
-    bool serves;  /* also takes the flags of fumi_settings_shape */
-    bool methods; /* its first word is a method, whose parameters are flags */
-    size_t words; /* maximum number */
+    bool bare;                /* takes no common flags except --help */
+    bool writes;              /* also takes the flags of command_writing */
+    bool serves;              /* also takes the flags of fumi_settings_shape */
+    bool methods;             /* its first word is a method, whose parameters are flags */
+    size_t words;             /* maximum number */
+    const struct verb *verbs; /* what the first word can be (verbs.h), up to a row without a name */
+    const struct fumi_shape *result; /* of --json, if that is not the result of the method */
     int (*run)(struct invocation *i);
 };
 
@@ -89,12 +94,16 @@ struct command {
     X(add)                                                                                         \
     X(list)                                                                                        \
     X(get)                                                                                         \
+    X(update)                                                                                      \
     X(delete)                                                                                      \
     X(history)                                                                                     \
     X(undo)                                                                                        \
     X(forget)                                                                                      \
     X(review)                                                                                      \
     X(projects)                                                                                    \
+    X(groups)                                                                                      \
+    X(globals)                                                                                     \
+    X(stats)                                                                                       \
     X(reembed)                                                                                     \
     X(import)                                                                                      \
     X(export)                                                                                      \

@@ -395,6 +395,7 @@ static const char *kind_of(const struct fumi_field *f, const char *other)
         {"timeLimit", "MS"},
         {"drain", "MS"},
         {"time", "MS"},
+        {"expiresAt", "TIME"},
     };
     for (size_t i = 0; i < FUMI_COUNT(kinds); i++) {
         if (ends_with(f->name, kinds[i].end))

@@ -64,6 +64,14 @@ int session_config(struct session *s, const struct common *flags, bool freeze, s
     return 0;
 }
 
+static int refuse_missing(struct session *s, struct fumi_err *e)
+{
+    if (!access(files_name(&s->arena, s->config.store.path), F_OK))
+        return 0;
+    return fumi_err_set(e, ERR_NOT_FOUND, "there is no database at %.*s: check --data-dir and --db",
+                        FUMI_ARG(files_shown(s->config.store.path)));
+}
+
 /* lenient: also opens a damaged file, for commands that repair it or save its contents. */
 static int open_store(struct session *s, bool lenient, struct fumi_err *e)
 {
@@ -89,11 +97,7 @@ int session_old_store(struct session *s, const struct common *flags, struct fumi
 {
     if (session_config(s, flags, false, e))
         return -1;
-    if (access(files_name(&s->arena, s->config.store.path), F_OK))
-        return fumi_err_set(e, ERR_NOT_FOUND,
-                            "there is no database at %.*s: check --data-dir and --db",
-                            FUMI_ARG(s->config.store.path));
-    return open_store(s, true, e);
+    return refuse_missing(s, e) ? -1 : open_store(s, true, e);
 }
 
 /* The flags with which this memory was opened, for a command line that is shown to the user. */
@@ -177,6 +181,7 @@ int session_open(struct session *s, const struct common *flags, struct fumi_err 
 {
     s->by = session_author(s);
     if (session_config(s, flags, false, e) ||
+        (s->existing && (flags->db.p || flags->data_dir.p) && refuse_missing(s, e)) ||
         session_begin(s, config_kinds[s->config.transport.kind], e))
         return -1;
     fumi_server_limits(s->server,
@@ -267,10 +272,22 @@ const struct fumi_method *session_method(const struct fumi_server *s, struct fum
     return NULL;
 }
 
+bool session_needs_store(const char *method)
+{
+    static const char *const others[] = {"memory.add_note",      "memory.import",
+                                         "memory.upsert_global", "memory.group_create",
+                                         "memory.set_config",    "memory.reembed"};
+    const struct fumi_method *m = memory_method(method);
+    for (size_t i = 0; i < FUMI_COUNT(others); i++)
+        if (strcmp(method, others[i]) == 0)
+            return false;
+    return m && m->flags & FUMI_BLOCKING;
+}
+
 int session_once(struct invocation *i, const char *method, struct fumi_buf *params,
                  const struct fumi_val **result)
 {
-    struct session s = {.short_ids = i->short_ids};
+    struct session s = {.short_ids = i->short_ids, .existing = session_needs_store(method)};
     struct fumi_err e = {0};
     struct fumi_json given = {fumi_buf_keep(params, i->a)};
     const char *own = i->command->method; /* NULL, for fumi projects: names are taken as they are */

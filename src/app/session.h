@@ -15,6 +15,7 @@ struct session {
     bool salvage;        /* set before opening: also open a database that must be repaired first */
     struct scope scope;  /* set before session_begin; {0}: everything */
     struct author by;    /* of what a command changes; null strings in a server */
+    bool existing;       /* set before session_open: see session_needs_store */
     bool short_ids;      /* set before session_begin: results have short ids, for people */
     int64_t patience;    /* set before session_begin: see struct store_sqlite_options */
     struct store *store; /* owned by `memory` if that is not NULL */
@@ -87,6 +88,10 @@ int session_ask(struct session *s, struct fumi_arena *a, const char *method,
 struct fumi_server *session_registry(struct fumi_err *e);
 /* Returns NULL if there is no such method. */
 const struct fumi_method *session_method(const struct fumi_server *s, struct fumi_str name);
+
+/* Whether a method needs a store that exists: all but those that put something into an empty one.
+ * A session with `existing` creates no database where a flag says that there is one. */
+bool session_needs_store(const char *method);
 
 /* For a command that makes one call: opens a session, calls, closes it. Frees *params; *result
  * lives in i->a. Returns STATUS_OK, or reports the error and returns its exit status. */

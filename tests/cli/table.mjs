@@ -20,7 +20,9 @@ export function cases(ids, repository) {
     };
     const help = /run 'fumi help [a-z]+' for usage/;
 
+    normal("import notes.jsonl");
     both("search tokens");
+    odd("search when do tokens expire", { terminal: /\x1b\[1mtokens\x1b\[0m \x1b\[1mexpire/, pipe: /  \d{4}-\d\d-\d\d \d\d:\d\d  / });
     both("search --explain tokens login");
     odd("search -k 1 -- --top-k");
     odd("search -p ./sub/../ 設定");
@@ -29,6 +31,7 @@ export function cases(ids, repository) {
     wrong("search --tpo-k 3 x", 2, /did you mean --top-k\?/);
 
     both("list");
+    odd("list -g feature-1", { terminal: /(just now|\d+ minutes? ago)/, pipe: /^    tags: rule, important$/m });
     both("list -n 2", { says: /--cursor / });
     odd("list -g none", { says: /No notes/ });
     wrong("list --limit many", 2, /limit must be/i);
@@ -46,6 +49,46 @@ export function cases(ids, repository) {
     odd(["add", "--", "--dashes in the table"]);
     wrong(["add", ""], 2, /text/);
     wrong(["add", "-g", "two words", "x"], 2, /groupId/);
+
+    both(["update", short, "Access tokens expire after two hours."]);
+    both(`update ${port.slice(0, 9)} --title Ports --tags a,b --expires-at 2999-01-01T00:00:00Z`, { says: /to undo this, run fumi undo/ });
+    odd(["update", short, "--title", "", "--expires-at", "", "--metadata", "null"]);
+    wrong("update", 2, /id is required/);
+    wrong(`update ${short}`, 2, /nothing to change: give a new text/);
+    wrong(`update ${short} --metadata [1]`, 2, /--metadata must be an object/);
+    wrong(`update ${short} --expires-at soon`, 2, /use one such as 2026-01-31T09:30:00Z/);
+    wrong("update ffffffff x", 3, /not found/i);
+
+    both("groups");
+    both(["groups", "add", "table", "A group of the table", "--description", "What it is for, ".repeat(9)], { status: [0, 4] });
+    both(["groups", "update", "table", "-t", "Another title"]);
+    both("groups get table", { says: /Another title/ });
+    both("groups delete table", { status: [0, 3] });
+    odd("groups -p elsewhere", { says: /No groups/ });
+    wrong("groups frob", 2, /list, get, add, update or delete/);
+    wrong("groups add only-a-key", 2, /give: groups add KEY TITLE/);
+    wrong("groups update feature-1", 2, /give --title or --description/);
+    wrong("groups delete odd-group", 3, /fumi groups add/);
+
+    both(["globals", "set", "global.table", '{"a":[1,2]}']);
+    both("globals");
+    both("globals get global.table", { says: /^\{"a":\[1,2\]\}\r?$/m });
+    both("globals delete global.table", { status: [0, 3] });
+    odd("globals list global.project", { says: /conventions/ });
+    odd(["globals", "set", "global.text", "no JSON at all"]);
+    odd("globals list none", { says: /No globals/ });
+    wrong("globals get global.none", 3, /fumi globals lists them/);
+    wrong("globals set key 1", 2, /must start with 'global.'/);
+    wrong("globals set global.x", 2, /give: globals set KEY VALUE/);
+
+    both("stats");
+    odd("stats --help");
+    wrong("stats all", 2, help);
+
+    // What only reads creates no database where a flag names one.
+    for (const line of ["list", "search x", "get 12345678", "history", "undo 1", "forget 12345678", "review", "stats", "groups", "globals", "projects", "delete 12345678",
+        "update 12345678 x", "export", "backup copy.db", "call memory.stats", "test --file questions.jsonl"])
+        wrong(`${line} --db ${nowhere}`, 3, /there is no database at [^]*check --data-dir and --db/);
 
     normal("history");
     both("history -n 3");
@@ -69,7 +112,7 @@ export function cases(ids, repository) {
     both("projects");
     odd("projects list");
     wrong("projects frob", 2, /list, rename, merge or delete/);
-    wrong("projects rename one", 2, /projects rename NAME NAME/);
+    wrong("projects rename one", 2, /projects rename NAME NEW/);
 
     normal("call memory.stats", { data: true });
     odd("call memory.list_recent --limit 1 --compact", { data: true });
@@ -80,7 +123,6 @@ export function cases(ids, repository) {
     odd("export --format markdown", { data: true });
     wrong("export -g x", 2, /--group needs --project/);
 
-    normal("import notes.jsonl");
     odd("import --dry-run notes.jsonl");
     wrong("import nowhere.jsonl", 1, /nowhere.jsonl/);
 
