@@ -17,7 +17,7 @@ void notes_put(struct fumi_out *o, const char *name, struct fumi_str value)
     fumi_put_str(o, value);
 }
 
-static void put_list(struct fumi_out *o, struct fumi_str list)
+static void put_parts(struct fumi_out *o, struct fumi_str list)
 {
     while (list.n) {
         const char *comma = memchr(list.p, ',', list.n);
@@ -34,11 +34,18 @@ static void put_list(struct fumi_out *o, struct fumi_str list)
     }
 }
 
+void notes_put_list(struct fumi_out *o, struct fumi_str list)
+{
+    fumi_put_open(o, '[');
+    put_parts(o, list);
+    fumi_put_close(o, ']');
+}
+
 void notes_put_lists(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *lists)
 {
     fumi_put_open(o, '[');
     for (const struct fumi_val *v = fumi_first(lists); v; v = fumi_after(lists, v))
-        put_list(o, fumi_text(a, v));
+        put_parts(o, fumi_text(a, v));
     fumi_put_close(o, ']');
 }
 

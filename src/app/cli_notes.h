@@ -12,7 +12,8 @@ void notes_put(struct fumi_out *o, const char *name, struct fumi_str value);
  */
 void notes_put_given(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *given);
 
-/* Writes such an array. */
+/* Write such an array: the parts of a string, and those of an array of strings. */
+void notes_put_list(struct fumi_out *o, struct fumi_str list);
 void notes_put_lists(struct fumi_arena *a, struct fumi_out *o, const struct fumi_val *lists);
 
 /* "2026-11-15T21:48:58.123Z" -> "2026-11-15 21:48"; empty if there is no time. */

@@ -167,6 +167,7 @@ const struct command command_call = {
     .help = "Calls a method and prints its result as JSON.",
     .more = "Give the params as one JSON text (- reads it from standard input) or as "
             "flags: each parameter of the method is a flag, for example --top-k for topK. "
+            "'fumi call METHOD --help' describes them. "
             "Without --url, the command opens the memory itself and needs no server.",
     .shape = &shape,
     .methods = true,

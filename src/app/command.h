@@ -5,6 +5,7 @@
 #include "app/config.h"
 #include "app/flags.h"
 #include "base/version.h"
+#include "rpc/rpc.h"
 
 #include <stdio.h>
 
@@ -100,9 +101,11 @@ struct command {
     X(undo)                                                                                        \
     X(forget)                                                                                      \
     X(review)                                                                                      \
+    X(watch)                                                                                       \
     X(projects)                                                                                    \
     X(groups)                                                                                      \
     X(globals)                                                                                     \
+    X(config)                                                                                      \
     X(stats)                                                                                       \
     X(reembed)                                                                                     \
     X(import)                                                                                      \
@@ -169,5 +172,6 @@ void command_print(struct fumi_buf *b); /* writes the text to stdout and frees t
 /* help.c */
 void help_general(FILE *to);
 void help_command(const struct command *c, FILE *to);
+void help_method(struct fumi_str name, const struct fumi_method *m, FILE *to);
 
 #endif

@@ -96,6 +96,12 @@ struct embed_config config_embed(const struct config *c, const struct config_emb
 int config_save(const struct config_overrides *o, const struct embed_config *now,
                 const struct embed_config *previous, struct fumi_err *e);
 
+struct config_section;
+/* Sets one setting of the file, or removes it if the value is NULL; everything else is kept. The
+ * file is only replaced if it can be loaded afterwards. */
+int config_put(const struct config_overrides *o, const struct config_section *s,
+               const struct fumi_field *f, const struct fumi_val *value, struct fumi_err *e);
+
 /* One section of the file. */
 struct config_section {
     const char *name, *help;

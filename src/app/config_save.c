@@ -1,5 +1,6 @@
-/* Saves a change of the embedder by editing the configuration file. The members of the section are
- * those of config_embedder_shape that are strings or integers; everything else is copied. */
+/* Saves a change of the embedder, or of one setting, by editing the configuration file. The members
+ * of the embedder's section are those of config_embedder_shape that are strings or integers;
+ * everything else is copied. */
 #include "app/config.h"
 #include "app/files.h"
 #include "app/show.h"
@@ -199,6 +200,108 @@ int config_save(const struct config_overrides *o, const struct embed_config *now
     struct fumi_arena a = {0};
     int fd = lock(&a, o, e);
     int rc = fd < 0 ? -1 : save(&a, o, now, previous, e);
+    if (fd >= 0)
+        close(fd);
+    fumi_arena_done(&a);
+    return rc;
+}
+
+struct setting {
+    const struct config_section *section;
+    const struct fumi_field *field;
+    const struct fumi_val *value; /* NULL: removed */
+};
+
+static void put_section(struct fumi_out *o, const struct setting *set, const struct fumi_val *old)
+{
+    struct fumi_arena a = {0};
+    fumi_put_key(o, set->section->name);
+    fumi_put_open(o, '{');
+    for (const struct fumi_val *key = fumi_first(old); key; key = fumi_after(old, key)) {
+        if (fumi_text_is(key, fumi_str(set->field->name)))
+            continue;
+        fumi_put_key_str(o, fumi_text(&a, key));
+        fumi_put_val(o, fumi_of(key));
+    }
+    copy(o, set->field->name, set->value);
+    fumi_put_close(o, '}');
+    fumi_arena_done(&a);
+}
+
+/* From the file of local-mcp-memory, only the sections that were used are copied into ours. */
+static bool is_copied(const struct config *c, const struct fumi_val *key)
+{
+    return fumi_text_is(key, FUMI_STR("embedder")) ? true : is_kept(c, key);
+}
+
+static void put_file(struct fumi_out *o, const struct config *c, const struct fumi_val *root,
+                     const struct setting *set)
+{
+    struct fumi_arena a = {0};
+    fumi_put_open(o, '{');
+    for (const struct fumi_val *key = fumi_first(root); key; key = fumi_after(root, key)) {
+        bool other = !fumi_text_is(key, fumi_str(set->section->name));
+        bool previous = !c->foreign && fumi_text_is(key, FUMI_STR("previousEmbedder"));
+        if (!other || !(previous || is_copied(c, key)))
+            continue;
+        fumi_put_key_str(o, fumi_text(&a, key));
+        fumi_put_val(o, fumi_of(key));
+    }
+    put_section(o, set, fumi_get(root, set->section->name));
+    fumi_put_close(o, '}');
+    fumi_arena_done(&a);
+}
+
+/* Whether the text can be loaded: it is written beside the file, because paths are relative to its
+ * directory. */
+static int try_file(struct fumi_arena *a, const struct config *c, struct fumi_str text,
+                    const struct config_overrides *o, struct fumi_err *e)
+{
+    struct config ignored;
+    struct config_overrides with = *o;
+    with.config = fumi_fmt(a, "%.*s.new", FUMI_ARG(c->paths.config_path));
+    if (files_write(with.config, text, e))
+        return -1;
+    int rc = config_load(&ignored, a, &with, e);
+    unlink(with.config.p);
+    const char *line = rc ? strstr(e->text, ": line ") : NULL;
+    const char *why = line ? strstr(line + 2, ": ") : NULL;
+    if (why) /* the line is one of a file that is gone */
+        memmove(e->text, why + 2, strlen(why + 2) + 1);
+    return rc;
+}
+
+static int put_setting(struct fumi_arena *a, const struct config_overrides *o,
+                       const struct setting *set, struct fumi_err *e)
+{
+    struct config c;
+    struct fumi_buf compact = {0}, text = {0};
+    if (config_load(&c, a, o, e))
+        return -1;
+    const struct fumi_val *root = fumi_parse(a, c.source_text.p ? c.source_text : FUMI_STR("{}"),
+                                             e);
+    if (!root)
+        return -1;
+    put_file(&(struct fumi_out){.buf = &compact}, &c, root, set);
+    const struct fumi_val *edited = fumi_parse(a, fumi_buf_str(&compact), e);
+    if (edited)
+        show_json(&text, edited);
+    int rc = !edited || try_file(a, &c, fumi_buf_str(&text), o, e) ||
+             files_write(c.paths.config_path, fumi_buf_str(&text), e);
+    wipe(&compact);
+    wipe(&text);
+    fumi_buf_done(&compact);
+    fumi_buf_done(&text);
+    return rc ? -1 : 0;
+}
+
+int config_put(const struct config_overrides *o, const struct config_section *s,
+               const struct fumi_field *f, const struct fumi_val *value, struct fumi_err *e)
+{
+    struct fumi_arena a = {0};
+    const struct setting set = {s, f, value};
+    int fd = lock(&a, o, e);
+    int rc = fd < 0 ? -1 : put_setting(&a, o, &set, e);
     if (fd >= 0)
         close(fd);
     fumi_arena_done(&a);

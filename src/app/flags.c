@@ -465,7 +465,7 @@ static void put_usage(struct fumi_buf *out, const struct flag_table *t, const st
         put(out, ", ");
     }
     flags_name(f->name, name);
-    put(out, name);
+    put(out, t->members ? f->name : name);
     if (f->type != FUMI_T_BOOL)
         fumi_buf_put(out, ' ');
     flags_put_kind(out, f);
@@ -505,7 +505,8 @@ static void put_help(struct fumi_buf *out, const struct flag_table *t, const str
     }
     put_spaces(out, COLUMN - used);
     fumi_buf_add(&text, help.p, help.n && help.p[help.n - 1] == '.' ? help.n - 1 : help.n);
-    flags_put_note(&text, f);
+    if (!t->members)
+        flags_put_note(&text, f);
     put_wrapped(out, fumi_buf_str(&text), columns);
     fumi_buf_put(out, '\n');
     fumi_buf_done(&text);

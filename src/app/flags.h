@@ -26,6 +26,7 @@ struct flag_table {
     size_t n;
     const struct flag_alias *aliases; /* ends with {NULL}; NULL: no aliases */
     struct fumi_json *unbound;        /* receives that object; NULL if every set is bound */
+    bool members;                     /* flags_explain describes members of JSON, not flags */
 };
 
 /* Parses argv, starting at argv[1]. One dash is equivalent to two. A value is the next argument or

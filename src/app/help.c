@@ -62,6 +62,41 @@ void help_command(const struct command *c, FILE *to)
     fumi_arena_done(&a);
 }
 
+static void put_flags(const struct fumi_shape *s, bool members, FILE *to)
+{
+    struct flag_set set = {.shape = s};
+    struct fumi_buf text = {0};
+    flags_explain(&(struct flag_table){.sets = &set, .n = 1, .members = members}, &text,
+                  terminal_text_columns(to, WIDTH));
+    fwrite(fumi_buf_str(&text).p, 1, text.n, to);
+    fumi_buf_done(&text);
+}
+
+void help_method(struct fumi_str name, const struct fumi_method *m, FILE *to)
+{
+    const struct fumi_shape *s = m->params;
+    fprintf(to, "usage: fumi call %.*s [FLAG]...\n       fumi call %.*s JSON|-\n\n", FUMI_ARG(name),
+            FUMI_ARG(name));
+    put_folded(fumi_str(m->help), to);
+    fputs(s && s->n ? "\nThe params, as flags:\n" : "\nThe method has no params.\n", to);
+    if (s)
+        put_flags(s, false, to);
+    for (size_t i = 0; s && i < s->n; i++) {
+        char flag[FLAG_NAME];
+        if (!s->fields[i].shape)
+            continue;
+        flags_name(s->fields[i].name, flag);
+        fprintf(to, "\nThe members of %s%s:\n",
+                s->fields[i].type == FUMI_T_LIST ? "an item of " : "", flag);
+        put_flags(s->fields[i].shape, true, to);
+    }
+    if (m->result && m->result->n) {
+        fputs("\nThe members of the result:\n", to);
+        put_flags(m->result, true, to);
+    }
+    fputs("\nRun 'fumi help call' for the flags of fumi call.\n", to);
+}
+
 /* Prints text with the characters escaped that have a meaning in mdoc. */
 static void put_mdoc(const char *text, size_t n, FILE *to)
 {
@@ -215,19 +250,4 @@ const struct command command_help = {
     .bare = true,
     .words = 1,
     .run = help,
-};
-
-static int version(struct invocation *i)
-{
-    (void)i;
-    puts("fumi version " FUMI_VERSION);
-    return STATUS_OK;
-}
-
-const struct command command_version = {
-    .name = "version",
-    .usage = "",
-    .help = "Prints the version.",
-    .bare = true,
-    .run = version,
 };

@@ -70,7 +70,10 @@ static int parse(struct invocation *i, char **argv, const struct fumi_server *re
 {
     const struct command *c = i->command;
     struct flag_set sets[COMMAND_SETS] = {{command_common(c), &i->common, NULL}};
-    struct flag_table t = {sets, 1, c->aliases ? c->aliases : command_aliases, &i->params};
+    struct flag_table t = {.sets = sets,
+                           .n = 1,
+                           .aliases = c->aliases ? c->aliases : command_aliases,
+                           .unbound = &i->params};
     struct fumi_shape http = config_http_shape();
     if (c->shape) {
         i->flags = fumi_alloc(i->a, c->shape->size);
@@ -111,14 +114,29 @@ static bool wants_help(char **argv)
     return false;
 }
 
+/* `fumi call METHOD --help` describes the method. */
+static void print_help(const struct command *c, char **argv)
+{
+    struct fumi_err ignored;
+    struct fumi_server *registry = c->methods ? session_registry(&ignored) : NULL;
+    struct fumi_str name = registry ? find_method(registry, argv) : (struct fumi_str){0};
+    const struct fumi_method *m = name.p ? session_method(registry, name) : NULL;
+    if (m)
+        help_method(name, m, stdout);
+    else
+        help_command(c, stdout);
+    if (registry)
+        fumi_server_free(registry);
+}
+
 static int run(const struct command *c, char **argv, struct fumi_arena *a)
 {
     struct invocation i = {.command = c, .a = a};
     struct fumi_err e = {0};
     if (!c->serves)
-        terminal_wrap(c->output == OUTPUT_DATA);
+        terminal_wrap(c->output == OUTPUT_DATA && !wants_help(argv));
     if (wants_help(argv)) {
-        help_command(c, stdout);
+        print_help(c, argv);
         return STATUS_OK;
     }
     if (read_flags(&i, argv, &e))

@@ -81,6 +81,21 @@ export function cases(ids, repository) {
     wrong("globals set key 1", 2, /must start with 'global.'/);
     wrong("globals set global.x", 2, /give: globals set KEY VALUE/);
 
+    both("config");
+    both("config get safety.secrets", { says: /^mask\r?$/m });
+    both("config set history.days 30");
+    both("config get history.days", { says: /^30\r?$/m });
+    odd("config set http.origins https://a.example,https://b.example");
+    both("config unset history.days");
+    wrong("config frob", 2, /list, get, set or unset/);
+    wrong("config get safety.secret", 3, /did you mean safety.secrets/);
+    wrong("config set safety.secrets hide", 2, /^error: safety.secrets must be one of mask, refuse, allow/m);
+    wrong("config set history.days", 2, /give: config set KEY VALUE/);
+
+    both("watch", { status: 130, interrupt: true, lines: true });
+    odd("watch --help");
+    wrong("watch everything", 2, help);
+
     both("stats");
     odd("stats --help");
     wrong("stats all", 2, help);
@@ -116,6 +131,8 @@ export function cases(ids, repository) {
 
     normal("call memory.stats", { data: true });
     odd("call memory.list_recent --limit 1 --compact", { data: true });
+    odd("call memory.update --help", { says: /expiresAt TIME/ });
+    odd("call rpc.discover --help", { says: /no params/ });
     wrong("call memory.serch", 3, /did you mean memory.search\?/);
     wrong("call", 2, /a method is required/);
 
@@ -144,7 +161,8 @@ export function cases(ids, repository) {
     odd("help --help");
     wrong("help nonsense", 2, /run 'fumi help' for a list/);
 
-    normal("version");
+    both("version");
+    both("version --build", { says: /sqlite +3/ });
     odd("version --help");
     wrong("version word", 2, help);
 
