@@ -215,6 +215,13 @@ void notes_print_result(const struct fumi_val *result)
     fumi_buf_done(&out);
 }
 
+void notes_print_struct(struct fumi_arena *a, const struct fumi_shape *s, const void *from)
+{
+    struct fumi_buf text = {0};
+    fumi_emit(&(struct fumi_out){.buf = &text}, s, from);
+    notes_print_json(a, &text);
+}
+
 void notes_print_json(struct fumi_arena *a, struct fumi_buf *text)
 {
     struct fumi_err e;

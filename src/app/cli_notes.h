@@ -4,6 +4,7 @@
 
 #include "app/marks.h"
 #include "json/json.h"
+#include "json/shape.h"
 
 /* Writes a string member; writes nothing if the value is null. */
 void notes_put(struct fumi_out *o, const char *name, struct fumi_str value);
@@ -33,6 +34,8 @@ void notes_print_compact(struct fumi_arena *a, const struct fumi_val *note, cons
 void notes_print(struct fumi_arena *a, const struct fumi_val *note);
 /* Prints a result as indented JSON. */
 void notes_print_result(const struct fumi_val *result);
+/* Prints a struct as indented JSON. */
+void notes_print_struct(struct fumi_arena *a, const struct fumi_shape *s, const void *from);
 /* Prints JSON text with indentation, and frees the buffer. */
 void notes_print_json(struct fumi_arena *a, struct fumi_buf *text);
 /* Prints the member "warning" of a result, if it has one, to stderr. */

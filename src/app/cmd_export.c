@@ -1,4 +1,5 @@
 /* fumi export: writes all projects or one, as JSON lines or as Markdown. */
+#include "app/interrupt.h"
 #include "app/session.h"
 #include "app/show.h"
 #include "app/transfer.h"
@@ -39,6 +40,8 @@ struct export
     struct fumi_strs projects;
     struct fumi_str heading; /* project of the previous note */
     int64_t notes, groups, globals;
+    struct progress bar;
+    int64_t total;   /* notes; 0: not known */
     bool incomplete; /* something could not be exported */
 };
 
@@ -111,7 +114,8 @@ static int write_notes(struct export *x, struct fumi_err *e)
             x->notes++;
         }
         fumi_arena_reset(&a, KEEP);
-    } while (!rc && page.n);
+        progress_at(&x->bar, x->notes, x->total);
+    } while (!rc && page.n && !interrupted());
     fumi_arena_done(&a);
     return rc;
 }
@@ -177,8 +181,15 @@ static int write_all_groups(struct export *x, struct fumi_err *e)
 
 static int write_everything(struct export *x, struct fumi_err *e)
 {
-    if (write_notes(x, e))
-        return -1;
+    struct store_stats stats;
+    if (!x->filter.project.p && store_stats(x->store, &stats, e) == 0)
+        x->total = stats.notes;
+    if (!isatty(1)) /* the notes themselves show the progress */
+        progress_begin(&x->bar, "export", "notes", 0, x->total);
+    int rc = write_notes(x, e);
+    progress_end(&x->bar);
+    if (rc || interrupted())
+        return rc;
     if (!x->markdown && !x->filter.group.p && write_all_groups(x, e))
         return -1;
     return check(x, e);
@@ -194,6 +205,7 @@ static int export(struct invocation *i)
         .group = f->group, .since = INT64_MIN, .until = INT64_MAX, .superseded = true};
     if (f->group.n && !f->project.n)
         return command_misuse(i, "--group needs --project");
+    interrupt_catch();
     int rc = session_old_store(&s, &i->common, &e);
     x.store = s.store;
     if (!rc && f->project.n)
@@ -205,6 +217,9 @@ static int export(struct invocation *i)
     fumi_arena_done(&x.kept);
     if (rc)
         return command_report(&e);
+    if (interrupted())
+        return interrupt_status(
+            fumi_fmt(i->a, "%lld notes were written, not all", (long long)x.notes).p);
     return x.incomplete ? STATUS_FAILED : STATUS_OK;
 }
 

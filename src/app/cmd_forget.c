@@ -154,6 +154,8 @@ static int forget(struct invocation *i)
         rc = choose_unused(i, &s, &ids, &e);
     if (!rc && ids.n)
         rc = forget_all(i, &s, &ids, &result, &e);
+    if (!rc && !ids.n && !f->dry_run && i->json)
+        result = fumi_parse(i->a, FUMI_STR("{\"notes\":0,\"removed\":[],\"copies\":[]}"), &e);
     if (!rc && result)
         print_forgotten(i, result);
     session_close(&s);
@@ -171,6 +173,7 @@ const struct command command_forget = {
     .shape = &shape,
     .aliases = aliases,
     .output = OUTPUT_FORMAT,
+    .prints = "The result of `memory.forget`; with `--dry-run`, `items` of `memory.unused`.",
     .words = ANY_WORDS,
     .run = forget,
 };

@@ -7,10 +7,12 @@
  *
  * Files of other formats are converted to such lines (import_formats.h). Batches go on from file to
  * file, so that a folder of small files needs few syncs. */
+#include "app/cli_notes.h"
 #include "app/files.h"
 #include "app/import_formats.h"
 #include "app/import_line.h"
 #include "app/import_successors.h"
+#include "app/interrupt.h"
 #include "app/session.h"
 #include "app/show.h"
 #include "app/transfer.h"
@@ -98,6 +100,10 @@ struct import {
     struct fumi_arena a; /* of the batch */
     struct guard guard;
     struct import_successors successors;
+    struct progress bar;
+    bool json;
+    int64_t size, read; /* bytes of the file in the format jsonl; 0: not known */
+    int64_t taken;      /* lines, of all files */
 };
 
 static bool is_blank(struct fumi_str s)
@@ -191,6 +197,8 @@ static void preview(struct import *m, const struct line *l, const struct merge_r
 {
     const struct note *n = &r->note;
     bool same = fumi_eq(m->previewed, l->at.file);
+    if (m->json)
+        return;
     m->shown = same ? m->shown + 1 : 1;
     if (!same)
         printf("%.*s:\n", FUMI_ARG(l->at.file));
@@ -239,10 +247,22 @@ static int report_all(struct import *m, struct fumi_err *e)
     return 0;
 }
 
+/* The number of lines is estimated from the length of those that were read. */
+static void show_progress(struct import *m)
+{
+    int64_t total = m->size > 0 && m->read > 0 && m->number
+                        ? m->taken + (int64_t)((double)m->number * (double)(m->size - m->read) /
+                                               (double)m->read)
+                        : 0;
+    progress_at(&m->bar, m->taken, total);
+}
+
 /* Stores the batch, which is then empty. */
 static int flush(struct import *m, struct fumi_err *e)
 {
     size_t rows = 0;
+    m->taken += (int64_t)m->n;
+    show_progress(m);
     for (size_t i = 0; i < m->n; i++)
         if (!m->lines[i].e.code)
             m->rows[rows++] = row_of(&m->lines[i].t);
@@ -278,8 +298,9 @@ static int fill(struct import *m, struct fumi_err *e)
         return -1;
     do
         n = read(m->from, m->buf, sizeof(m->buf));
-    while (n < 0 && errno == EINTR);
-    m->failed = n < 0 ? errno : 0;
+    while (n < 0 && errno == EINTR && !interrupted());
+    m->failed = n < 0 && !interrupted() ? errno : 0;
+    m->read += n > 0 ? n : 0;
     m->over = n <= 0;
     m->at = 0;
     m->end = n > 0 ? (size_t)n : 0;
@@ -316,7 +337,7 @@ static int next(struct import *m, struct fumi_err *e)
 static int import_all(struct import *m, struct fumi_err *e)
 {
     int more;
-    while ((more = next(m, e)) > 0) {
+    while ((more = next(m, e)) > 0 && !interrupted()) {
         if (!is_blank(fumi_buf_str(&m->text)) || m->too_long)
             take_line(m);
         if ((m->n == BATCH_LINES || m->bytes >= BATCH_BYTES) && flush(m, e))
@@ -338,6 +359,8 @@ static int take_converted(void *to, const struct import_file *f, size_t number,
         m->lines[m->n - 1].e = (struct fumi_err){0};
         fumi_err_set(&m->lines[m->n - 1].e, FUMI_INVALID_PARAMS, "%s", fault);
     }
+    if (interrupted())
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "interrupted");
     return m->n == BATCH_LINES || m->bytes >= BATCH_BYTES ? flush(m, e) : 0;
 }
 
@@ -406,11 +429,15 @@ static int read_transfer(struct import *m, int from, struct fumi_str name, struc
 {
     if (m->flags->project.n)
         return skip(m, name, "each line of jsonl names its project: leave out --project");
+    struct stat st;
     m->from = from;
     m->file = name;
     m->over = false;
     m->number = m->at = m->end = 0;
+    m->read = 0;
+    m->size = fstat(from, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
     int rc = import_all(m, e);
+    m->size = 0;
     if (!rc && m->failed)
         return skip(m, name, strerror(m->failed));
     return rc;
@@ -515,6 +542,33 @@ static size_t added(const struct import *m)
     return m->merged[MERGED_ADDED] + m->merged[MERGED_RENAMED];
 }
 
+struct import_result {
+    int64_t added, renamed, present, older, bad, unread;
+};
+
+static const struct fumi_field result_fields[] = {
+    FUMI_FIELD(struct import_result, added, "added",
+               "What was added; with --dry-run what would be."),
+    FUMI_FIELD(struct import_result, renamed, "renamed", "Of these, what got a new id."),
+    FUMI_FIELD(struct import_result, present, "present", "What was there already."),
+    FUMI_FIELD(struct import_result, older, "older", "Globals whose stored value is newer."),
+    FUMI_FIELD(struct import_result, bad, "bad", "Lines and notes that are invalid."),
+    FUMI_FIELD(struct import_result, unread, "unread", "Files that could not be read."),
+};
+static const struct fumi_shape result_shape = FUMI_SHAPE(struct import_result, result_fields);
+
+static void print_counts_json(const struct import *m)
+{
+    const struct import_result r = {
+        .added = (int64_t)added(m),
+        .renamed = (int64_t)m->merged[MERGED_RENAMED],
+        .present = (int64_t)(m->merged[MERGED_SAME] + m->merged[MERGED_EQUAL]),
+        .older = (int64_t)m->merged[MERGED_OLDER],
+        .bad = (int64_t)m->bad,
+        .unread = (int64_t)m->unread};
+    notes_print_struct(m->names, &result_shape, &r);
+}
+
 static void print_counts(const struct import *m)
 {
     printf(m->store ? "%zu added" : "%zu would be imported", added(m));
@@ -525,6 +579,10 @@ static void print_counts(const struct import *m)
     if (m->merged[MERGED_OLDER])
         printf(", %zu not newer than the stored value", m->merged[MERGED_OLDER]);
     printf(", %zu bad\n", m->bad);
+}
+
+static void print_warning(const struct import *m)
+{
     struct fumi_str warning = guard_warning(&m->guard, (struct fumi_str){0});
     if (warning.n)
         fprintf(stderr, "warning: %.*s\n", FUMI_ARG(warning));
@@ -548,14 +606,19 @@ static int import_words(struct import *m, struct fumi_strs words)
     int rc = 0;
     if (!words.n)
         words = (struct fumi_strs){&standard_input, 1};
-    for (size_t i = 0; i < words.n && !rc; i++)
+    progress_begin(&m->bar, "import", "lines", 0, 0);
+    for (size_t i = 0; i < words.n && !rc && !interrupted(); i++)
         rc = import_path(m, words.items[i], &e);
-    if (!rc)
+    if (!rc || interrupted())
         rc = flush(m, &e) ||
              import_set_successors(&m->successors, m->store, &m->by, &m->failed_at, &e);
-    print_counts(m);
+    progress_end(&m->bar);
+    (m->json ? print_counts_json : print_counts)(m);
+    print_warning(m);
     if (rc)
         return fail_at(m, &e);
+    if (interrupted())
+        return interrupt_status("import the same again for the rest; what is stored is skipped");
     if (m->notes && m->store)
         show_import_hint();
     return m->bad || m->unread ? STATUS_FAILED : STATUS_OK;
@@ -585,10 +648,12 @@ static int import(struct invocation *i)
     struct session s = {0};
     struct fumi_err e = {0};
     struct import *m = fumi_resize(NULL, sizeof(*m));
+    interrupt_catch();
     memset(m, 0, sizeof(*m));
     m->names = i->a;
     m->session = &s;
     m->flags = f;
+    m->json = i->json;
     for (size_t k = 0; k < IMPORT_FORMATS; k++)
         if (strcmp(import_formats[k].name, formats[f->format]) == 0)
             m->format = &import_formats[k];
@@ -623,5 +688,7 @@ const struct command command_import = {
     .aliases = aliases,
     .words = ANY_WORDS,
     .writes = true,
+    .output = OUTPUT_JSON,
+    .result = &result_shape,
     .run = import,
 };

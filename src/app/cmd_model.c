@@ -1,4 +1,5 @@
 /* fumi model: shows and tests the local model; fumi model install: packs one. */
+#include "app/cli_notes.h"
 #include "app/files.h"
 #include "app/session.h"
 #include "base/clock.h"
@@ -157,10 +158,53 @@ static int describe_gloss(struct fumi_arena *a, const char *model, struct fumi_e
     return rc;
 }
 
+struct model_result {
+    struct fumi_str file, name, sha256, pooling, query_prefix, passage_prefix;
+};
+
+static const struct fumi_field result_fields[] = {
+    FUMI_FIELD(struct model_result, file, "file", "The file."),
+    FUMI_FIELD(struct model_result, name, "name", "The model; not of a dictionary.",
+               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct model_result, pooling, "pooling", "How vectors of tokens become one.",
+               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct model_result, query_prefix, "queryPrefix", "Text before every query.",
+               .flags = FUMI_OMIT),
+    FUMI_FIELD(struct model_result, passage_prefix, "passagePrefix",
+               "Text before every text to be found.", .flags = FUMI_OMIT),
+    FUMI_FIELD(struct model_result, sha256, "sha256", "Checksum of the file.", .flags = FUMI_OMIT),
+};
+static const struct fumi_shape result_shape = FUMI_SHAPE(struct model_result, result_fields);
+
+/* Verifies the file and prints what the text prints, without the test. */
+static int print_json(struct invocation *i, const char *path, struct fumi_err *e)
+{
+    char sha[64];
+    struct model *m = model_open(path, e);
+    int rc = m ? model_verify(m, e) : -1;
+    if (!rc) {
+        model_sha256(m, sha);
+        bool cls = model_weights(m)->pooling == ENCODER_CLS;
+        notes_print_struct(
+            i->a, &result_shape,
+            &(struct model_result){.file = fumi_str(path),
+                                   .name = model_name(m),
+                                   .sha256 = {sha, sizeof(sha)},
+                                   .pooling = fumi_str(poolings[cls ? PACK_CLS : PACK_MEAN]),
+                                   .query_prefix = model_query_prefix(m),
+                                   .passage_prefix = model_passage_prefix(m)});
+    }
+    if (m)
+        model_close(m);
+    return rc;
+}
+
 static int show(struct invocation *i)
 {
     struct fumi_err e = {0};
     const char *path;
+    if (i->json)
+        return locate(i, &path, &e) || print_json(i, path, &e) ? command_report(&e) : STATUS_OK;
     if (locate(i, &path, &e) || describe(path, &e) || describe_gloss(i->a, path, &e) ||
         test_model(i, path, &e))
         return command_report(&e);
@@ -239,8 +283,16 @@ static int install(struct invocation *i)
         files_make_dir(files_dir(i->a, to), &e))
         return command_report(&e);
     umask(022);
-    if (edict ? pack_edict(from, to.p, &e) : pack_model(from, to.p, &o, &e))
+    struct progress bar;
+    progress_begin(&bar, "installing", "", 0, 0);
+    int rc = edict ? pack_edict(from, to.p, &e) : pack_model(from, to.p, &o, &e);
+    progress_end(&bar);
+    if (rc)
         return command_report(&e);
+    if (i->json && edict)
+        notes_print_struct(i->a, &result_shape, &(struct model_result){.file = to});
+    if (i->json)
+        return !edict && print_json(i, to.p, &e) ? command_report(&e) : STATUS_OK;
     printf("%.*s\n", FUMI_ARG(to));
     return !edict && advise(i->a, to, &e) ? command_report(&e) : STATUS_OK;
 }
@@ -267,5 +319,7 @@ const struct command command_model = {
             "English model also understands Japanese.",
     .shape = &shape,
     .words = 2,
+    .output = OUTPUT_JSON,
+    .result = &result_shape,
     .run = model,
 };

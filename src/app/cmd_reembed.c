@@ -1,16 +1,16 @@
 /* fumi reembed: starts the background embedding of a memory and shows its progress. */
+#include "app/cli_notes.h"
+#include "app/interrupt.h"
 #include "app/session.h"
 #include "app/show.h"
 
 #include <poll.h>
-#include <unistd.h>
 
 enum {
     POLL_MS = 200,
     LINE_EVERY = 10, /* polls between two lines if stderr is no terminal */
-    BAR = 30,
-    STUCK = 600, /* polls without progress until the command gives up */
-    SETTLE = 25, /* the same if all notes have vectors, or the store fails */
+    STUCK = 600,     /* polls without progress until the command gives up */
+    SETTLE = 25,     /* the same if all notes have vectors, or the store fails */
     PROBE_MS = 30000,
 };
 
@@ -21,6 +21,12 @@ struct reembed_progress {
     double rate;
     struct fumi_err fault; /* of the store: vectors cannot be stored */
 };
+
+static const struct fumi_field result_fields[] = {
+    FUMI_FIELD(struct reembed_progress, done, "done", "Notes that have vectors."),
+    FUMI_FIELD(struct reembed_progress, total, "total", "Number of notes."),
+};
+static const struct fumi_shape result_shape = FUMI_SHAPE(struct reembed_progress, result_fields);
 
 static int read_progress(struct session *s, struct fumi_arena *a, struct reembed_progress *p,
                          struct fumi_err *e)
@@ -69,19 +75,13 @@ static void put_pace(const struct reembed_progress *p, char *out, size_t size)
         snprintf(out + n, size - (size_t)n, ", %lld min left", (long long)(p->left + 59) / 60);
 }
 
-static void draw(const struct reembed_progress *p, bool terminal)
+static void print_line(const struct reembed_progress *p)
 {
-    char bar[BAR + 1], pace[96];
-    size_t full = p->total ? (size_t)(p->done * BAR / p->total) : BAR;
+    char pace[96];
     int share = p->total ? (int)(p->done * 100 / p->total) : 100;
     put_pace(p, pace, sizeof(pace));
-    memset(bar, '.', BAR);
-    memset(bar, '#', full < BAR ? full : BAR);
-    bar[BAR] = '\0';
-    if (terminal)
-        fprintf(stderr, "\r[%s] ", bar);
-    fprintf(stderr, "%lld of %lld notes, %d %%%s%s", (long long)p->done, (long long)p->total, share,
-            pace, terminal ? "\033[K" : "\n");
+    fprintf(stderr, "%lld of %lld notes, %d %%%s\n", (long long)p->done, (long long)p->total, share,
+            pace);
 }
 
 static bool is_complete(const struct reembed_progress *p)
@@ -98,24 +98,25 @@ static unsigned stuck_limit(const struct reembed_progress *p)
 /* Waits until all notes have vectors and searches use them, or there is no progress any more. */
 static int watch(struct session *s, struct reembed_progress *p, struct fumi_err *e)
 {
-    bool terminal = isatty(2);
+    struct progress bar;
     struct fumi_arena a = {0};
     int64_t before = -1;
     int rc = 0;
-    for (unsigned turn = 0, stuck = 0; stuck < stuck_limit(p); turn++) {
+    progress_begin(&bar, "embedding", "notes", p->done, p->total);
+    for (unsigned turn = 0, stuck = 0; stuck < stuck_limit(p) && !interrupted(); turn++) {
         fumi_arena_reset(&a, 4096);
         if ((rc = read_progress(s, &a, p, e)))
             break;
-        if (terminal || turn % LINE_EVERY == 0 || is_complete(p))
-            draw(p, terminal);
+        progress_at(&bar, p->done, p->total);
+        if (!bar.drawn && (turn % LINE_EVERY == 0 || is_complete(p)))
+            print_line(p);
         if (is_complete(p))
             break;
         stuck = p->done + p->passages != before ? 0 : stuck + 1;
         before = p->done + p->passages;
         poll(NULL, 0, POLL_MS);
     }
-    if (terminal)
-        fputc('\n', stderr);
+    progress_end(&bar);
     fumi_arena_done(&a);
     if (rc || is_complete(p) || !p->fault.code)
         return rc;
@@ -142,11 +143,17 @@ static int reembed(struct invocation *i)
     struct session s = {0};
     struct reembed_progress p = {0};
     struct fumi_err e = {0};
+    interrupt_catch();
     int rc = session_open(&s, &i->common, &e) || make(i, &s, &p, &e);
     session_close(&s);
     if (rc)
         return command_report(&e);
-    printf("%lld of %lld notes have vectors\n", (long long)p.done, (long long)p.total);
+    if (i->json)
+        notes_print_struct(i->a, &result_shape, &p);
+    else
+        printf("%lld of %lld notes have vectors\n", (long long)p.done, (long long)p.total);
+    if (interrupted())
+        return interrupt_status("run fumi reembed again for the rest");
     return p.done == p.total ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -157,5 +164,7 @@ const struct command command_reembed = {
     .more = "Vectors are missing after an import, a change of the model, or a failure of "
             "the embedding provider. A running server computes them in the background; "
             "this command does not need a server.",
+    .output = OUTPUT_JSON,
+    .result = &result_shape,
     .run = reembed,
 };

@@ -260,5 +260,7 @@ const struct command command_search = {
     .aliases = aliases,
     .words = ANY_WORDS,
     .output = OUTPUT_JSON,
+    .prints = "The member `results` of the result of `memory.search`, in which empty titles and "
+              "tags are left out; with `--explain` or `--max-tokens` also `meta`.",
     .run = search,
 };

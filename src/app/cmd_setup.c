@@ -2,6 +2,7 @@
  *
  * There are up to three parts: the server, the hook and the instructions. Each part is one entry in
  * one file. All parts are checked before the first file is written. */
+#include "app/cli_notes.h"
 #include "app/command.h"
 #include "app/setup_agents.h"
 #include "app/show.h"
@@ -378,8 +379,46 @@ static const char *state_of(struct fumi_arena *a, const struct setup_agent *g,
     return found.p ? "set up" : "-";
 }
 
+struct agent {
+    struct fumi_str name, user, project, found;
+};
+
+static const struct fumi_field agent_fields[] = {
+    FUMI_FIELD(struct agent, name, "name", "The agent."),
+    FUMI_FIELD(struct agent, user, "user",
+               "Its configuration for all projects: set up, unreadable, or - for neither."),
+    FUMI_FIELD(struct agent, project, "project", "The same for the working directory."),
+    FUMI_FIELD(struct agent, found, "found", "Where its program was found; null: nowhere.",
+               .flags = FUMI_NULLABLE),
+};
+static const struct fumi_shape agent_shape = FUMI_SHAPE(struct agent, agent_fields);
+
+struct agents {
+    struct fumi_list agents;
+};
+
+static const struct fumi_field agents_fields[] = {
+    FUMI_FIELD(struct agents, agents, "agents", "The agents.", .shape = &agent_shape),
+};
+static const struct fumi_shape agents_shape = FUMI_SHAPE(struct agents, agents_fields);
+
+static int list_json(struct invocation *i)
+{
+    struct agent rows[SETUP_AGENTS];
+    for (size_t k = 0; k < SETUP_AGENTS; k++) {
+        const struct setup_agent *g = &setup_agents[k];
+        rows[k] = (struct agent){fumi_str(g->name), fumi_str(state_of(i->a, g, SETUP_USER)),
+                                 fumi_str(state_of(i->a, g, SETUP_PROJECT)),
+                                 setup_agent_installed(i->a, g)};
+    }
+    notes_print_struct(i->a, &agents_shape, &(struct agents){{rows, SETUP_AGENTS}});
+    return STATUS_OK;
+}
+
 static int list(struct invocation *i)
 {
+    if (i->json)
+        return list_json(i);
     printf("%-12s %-11s %-11s %s\n", "AGENT", "USER", "PROJECT", "FOUND");
     for (size_t k = 0; k < SETUP_AGENTS; k++) {
         const struct setup_agent *g = &setup_agents[k];
@@ -402,6 +441,8 @@ static int setup(struct invocation *i)
     const struct setup_agent *g = setup_agent_find(i->words.items[0]);
     if (!g)
         return unknown(i, i->words.items[0]);
+    if (i->json)
+        return command_misuse(i, "--json is for the list of agents");
     int status = check(i, g);
     if (status)
         return status;
@@ -427,5 +468,8 @@ const struct command command_setup = {
     .shape = &shape,
     .aliases = aliases,
     .words = 1,
+    .output = OUTPUT_JSON,
+    .result = &agents_shape,
+    .prints = "The list of agents, without an argument.",
     .run = setup,
 };

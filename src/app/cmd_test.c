@@ -196,38 +196,86 @@ static void print_question(struct fumi_arena *a, const struct pinned_question *q
         print_note(a, &pins[k], &outcomes[k]);
 }
 
-static void put_rank(struct fumi_out *o, const char *name, int64_t rank)
+struct note_result {
+    struct fumi_str id, state, text;
+    struct fumi_json rank, pinned;
+    bool deleted;
+};
+
+#define NOTE(member, help, ...) FUMI_FIELD(struct note_result, member, #member, help, __VA_ARGS__)
+static const struct fumi_field note_fields[] = {
+    NOTE(id, "Id of the note."),
+    NOTE(state, "ok, better, absent, worse or lost."),
+    NOTE(rank, "Its rank now; null: not found.", .flags = FUMI_NULLABLE),
+    NOTE(pinned, "Its rank when it was pinned; null: it was not found.", .flags = FUMI_NULLABLE),
+    NOTE(deleted, "Whether there is no such note."),
+    NOTE(text, "Its title, or the beginning of its text."),
+};
+static const struct fumi_shape note_shape = FUMI_SHAPE(struct note_result, note_fields);
+
+struct question_result {
+    struct fumi_str question, project, state;
+    struct fumi_list notes;
+};
+
+#define QUESTION(member, help, ...)                                                                \
+    FUMI_FIELD(struct question_result, member, #member, help, __VA_ARGS__)
+static const struct fumi_field question_fields[] = {
+    QUESTION(question, "The question."),
+    QUESTION(project, "Its project, if the line names one.", .flags = FUMI_OMIT),
+    QUESTION(state, "The worst state of its notes."),
+    QUESTION(notes, "The notes that it must find.", .shape = &note_shape),
+};
+static const struct fumi_shape question_shape = FUMI_SHAPE(struct question_result, question_fields);
+
+struct summary_result {
+    int64_t count[STATES];
+};
+
+#define STATE(state, name, help) FUMI_FIELD(struct summary_result, count[state], name, help)
+static const struct fumi_field summary_fields[] = {
+    STATE(STATE_OK, "ok", "Questions whose notes rank as before."),
+    STATE(STATE_BETTER, "better", "Questions with a note that ranks higher."),
+    STATE(STATE_ABSENT, "absent", "Questions whose note was not found before either."),
+    STATE(STATE_WORSE, "worse", "Questions with a note that ranks too low."),
+    STATE(STATE_LOST, "lost", "Questions with a note that is not found any more."),
+};
+static const struct fumi_shape summary_shape = FUMI_SHAPE(struct summary_result, summary_fields);
+
+struct test_result {
+    struct fumi_list questions;
+    struct summary_result summary;
+};
+
+static const struct fumi_field result_fields[] = {
+    FUMI_FIELD(struct test_result, questions, "questions", "The questions, in their order.",
+               .shape = &question_shape),
+    FUMI_FIELD(struct test_result, summary, "summary", "Number of questions by state.",
+               .shape = &summary_shape),
+};
+static const struct fumi_shape result_shape = FUMI_SHAPE(struct test_result, result_fields);
+
+static struct fumi_json rank_json(struct fumi_arena *a, int64_t rank)
 {
-    fumi_put_key(o, name);
-    if (rank)
-        fumi_put_int(o, rank);
-    else
-        fumi_put_null(o);
+    return (struct fumi_json){rank ? fumi_fmt(a, "%lld", (long long)rank) : (struct fumi_str){0}};
 }
 
-static void put_question(struct fumi_out *o, const struct pinned_question *q,
-                         const struct outcome *outcomes)
+static struct question_result question_json(struct fumi_arena *a, const struct pinned_question *q,
+                                            const struct outcome *outcomes)
 {
     const struct pinned_note *pins = q->notes.items;
-    fumi_put_open(o, '{');
-    notes_put(o, "question", q->text);
-    notes_put(o, "project", q->project);
-    notes_put(o, "state", fumi_str(state_names[worst(outcomes, q->notes.n)]));
-    fumi_put_key(o, "notes");
-    fumi_put_open(o, '[');
-    for (size_t k = 0; k < q->notes.n; k++) {
-        fumi_put_open(o, '{');
-        notes_put(o, "id", pins[k].id);
-        notes_put(o, "state", fumi_str(state_names[outcomes[k].state]));
-        put_rank(o, "rank", outcomes[k].rank);
-        put_rank(o, "pinned", pins[k].rank);
-        fumi_put_key(o, "deleted");
-        fumi_put_bool(o, outcomes[k].deleted);
-        notes_put(o, "text", outcomes[k].text);
-        fumi_put_close(o, '}');
-    }
-    fumi_put_close(o, ']');
-    fumi_put_close(o, '}');
+    struct note_result *notes = fumi_alloc(a, q->notes.n * sizeof(*notes));
+    for (size_t k = 0; k < q->notes.n; k++)
+        notes[k] = (struct note_result){.id = pins[k].id,
+                                        .state = fumi_str(state_names[outcomes[k].state]),
+                                        .text = outcomes[k].text,
+                                        .rank = rank_json(a, outcomes[k].rank),
+                                        .pinned = rank_json(a, pins[k].rank),
+                                        .deleted = outcomes[k].deleted};
+    return (struct question_result){.question = q->text,
+                                    .project = q->project,
+                                    .state = fumi_str(state_names[worst(outcomes, q->notes.n)]),
+                                    .notes = {notes, q->notes.n}};
 }
 
 static void print_text(struct run *r, struct outcome *const *outcomes, const size_t *counts)
@@ -246,23 +294,14 @@ static void print_text(struct run *r, struct outcome *const *outcomes, const siz
 static void print_json(struct run *r, struct outcome *const *outcomes, const size_t *counts)
 {
     const struct pinned_question *q = r->file.questions.items;
-    struct fumi_buf text = {0};
-    struct fumi_out o = {.buf = &text};
-    fumi_put_open(&o, '{');
-    fumi_put_key(&o, "questions");
-    fumi_put_open(&o, '[');
-    for (size_t k = 0; k < r->file.questions.n; k++)
-        put_question(&o, &q[k], outcomes[k]);
-    fumi_put_close(&o, ']');
-    fumi_put_key(&o, "summary");
-    fumi_put_open(&o, '{');
-    for (size_t s = 0; s < STATES; s++) {
-        fumi_put_key(&o, state_names[s]);
-        fumi_put_int(&o, (int64_t)counts[s]);
-    }
-    fumi_put_close(&o, '}');
-    fumi_put_close(&o, '}');
-    notes_print_json(r->i->a, &text);
+    size_t n = r->file.questions.n;
+    struct question_result *questions = fumi_alloc(r->i->a, n * sizeof(*questions));
+    struct test_result result = {.questions = {questions, n}};
+    for (size_t k = 0; k < n; k++)
+        questions[k] = question_json(r->i->a, &q[k], outcomes[k]);
+    for (size_t s = 0; s < STATES; s++)
+        result.summary.count[s] = (int64_t)counts[s];
+    notes_print_struct(r->i->a, &result_shape, &result);
 }
 
 /* Lets `change` edit the file. Another process may have written the file while we searched, so it
@@ -493,5 +532,6 @@ const struct command command_test = {
     .aliases = aliases,
     .words = 2 + PINNED_NOTES_MAX,
     .output = OUTPUT_JSON,
+    .result = &result_shape,
     .run = test,
 };

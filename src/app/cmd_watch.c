@@ -183,5 +183,6 @@ const struct command command_watch = {
     .shape = &shape,
     .aliases = aliases,
     .output = OUTPUT_JSON,
+    .prints = "For each change one line: an item of the result of `memory.history`.",
     .run = watch,
 };

@@ -83,6 +83,7 @@ struct command {
     size_t words;             /* maximum number */
     const struct verb *verbs; /* what the first word can be (verbs.h), up to a row without a name */
     const struct fumi_shape *result; /* of --json, if that is not the result of the method */
+    const char *prints;              /* what --json prints, if that needs words; may be NULL */
     int (*run)(struct invocation *i);
 };
 

@@ -6,13 +6,13 @@
 enum { PAGE = 16 };
 
 /* Returns 1 if the guard found secrets, else 0. */
-static int report(struct fumi_arena *a, const char *what, struct fumi_str id,
+static int report(struct doctor *d, struct fumi_arena *a, const char *what, struct fumi_str id,
                   struct fumi_str project, const struct guard *g)
 {
     struct fumi_str list = secrets_list(a, &g->found), where = show_line(a, project);
     if (!list.n)
         return 0;
-    printf("%s %.*s of %.*s: %.*s\n", what, FUMI_ARG(id), FUMI_ARG(where), FUMI_ARG(list));
+    doctor_say(d, "%s %.*s of %.*s: %.*s", what, FUMI_ARG(id), FUMI_ARG(where), FUMI_ARG(list));
     return 1;
 }
 
@@ -21,7 +21,8 @@ static struct guard counting(struct fumi_arena *a)
     return (struct guard){.a = a, .mode = SECRETS_MASK};
 }
 
-static int check_notes(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+static int check_notes(struct doctor *d, struct store *store, struct fumi_arena *a,
+                       struct fumi_err *e)
 {
     struct notes page = {0};
     int64_t after = 0;
@@ -36,13 +37,14 @@ static int check_notes(struct store *store, struct fumi_arena *a, struct fumi_er
             struct fumi_err ignored = {0};
             after = n.seq;
             guard_note(&g, &n, &ignored);
-            found += report(a, "note", n.id, n.project, &g);
+            found += report(d, a, "note", n.id, n.project, &g);
         }
     } while (page.n);
     return found;
 }
 
-static int check_groups(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+static int check_groups(struct doctor *d, struct store *store, struct fumi_arena *a,
+                        struct fumi_err *e)
 {
     const struct loading to = {.arena = a};
     struct groups all = {0};
@@ -54,12 +56,13 @@ static int check_groups(struct store *store, struct fumi_arena *a, struct fumi_e
         struct guard g = counting(a);
         struct fumi_err ignored = {0};
         guard_group(&g, &group, &ignored);
-        found += report(a, "group", group.id, group.project, &g);
+        found += report(d, a, "group", group.id, group.project, &g);
     }
     return found;
 }
 
-static int check_globals(struct store *store, struct fumi_arena *a, struct fumi_err *e)
+static int check_globals(struct doctor *d, struct store *store, struct fumi_arena *a,
+                         struct fumi_err *e)
 {
     const struct loading to = {.arena = a};
     struct globals all = {0};
@@ -71,17 +74,17 @@ static int check_globals(struct store *store, struct fumi_arena *a, struct fumi_
         struct guard g = counting(a);
         struct fumi_err ignored = {0};
         guard_global(&g, &global, &ignored);
-        found += report(a, "global", global.id, global.project, &g);
+        found += report(d, a, "global", global.id, global.project, &g);
     }
     return found;
 }
 
-int doctor_secrets(struct session *s, struct fumi_err *e)
+int doctor_secrets(struct doctor *d, struct session *s, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
-    int notes = check_notes(s->store, &a, e);
-    int groups = notes < 0 ? -1 : check_groups(s->store, &a, e);
-    int globals = groups < 0 ? -1 : check_globals(s->store, &a, e);
+    int notes = check_notes(d, s->store, &a, e);
+    int groups = notes < 0 ? -1 : check_groups(d, s->store, &a, e);
+    int globals = groups < 0 ? -1 : check_globals(d, s->store, &a, e);
     fumi_arena_done(&a);
     return globals < 0 ? -1 : notes + groups + globals;
 }

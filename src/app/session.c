@@ -81,6 +81,7 @@ static int open_store(struct session *s, bool lenient, struct fumi_err *e)
         .salvage = s->salvage,
         .patience = s->patience,
         .log = &s->log,
+        .progress = {s->progress ? progress_tell : NULL, s->progress},
     };
     if (files_make_dir(s->config.paths.data_dir, e))
         return -1;

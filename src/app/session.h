@@ -4,6 +4,7 @@
 
 #include "app/command.h"
 #include "app/place.h"
+#include "app/progress.h"
 #include "memory/methods.h"
 #include "rpc/client.h"
 
@@ -12,13 +13,14 @@ struct session {
     struct config_overrides overrides;
     struct config config;
     struct fumi_log log;
-    bool salvage;        /* set before opening: also open a database that must be repaired first */
-    struct scope scope;  /* set before session_begin; {0}: everything */
-    struct author by;    /* of what a command changes; null strings in a server */
-    bool existing;       /* set before session_open: see session_needs_store */
-    bool short_ids;      /* set before session_begin: results have short ids, for people */
-    int64_t patience;    /* set before session_begin: see struct store_sqlite_options */
-    struct store *store; /* owned by `memory` if that is not NULL */
+    bool salvage;       /* set before opening: also open a database that must be repaired first */
+    struct scope scope; /* set before session_begin; {0}: everything */
+    struct author by;   /* of what a command changes; null strings in a server */
+    bool existing;      /* set before session_open: see session_needs_store */
+    bool short_ids;     /* set before session_begin: results have short ids, for people */
+    int64_t patience;   /* set before session_begin: see struct store_sqlite_options */
+    struct progress *progress; /* set before opening: of backup and doctor; may be NULL */
+    struct store *store;       /* owned by `memory` if that is not NULL */
     struct memory *memory;
     struct fumi_server *server; /* with the methods of the memory */
     struct fumi_client *client;

@@ -122,6 +122,7 @@ static struct store_sqlite *make(const struct store_sqlite_options *o)
     s->bare = o->bare;
     s->patience = o->patience ? o->patience : PATIENCE_MS;
     s->log = o->log;
+    s->progress = o->progress;
     pthread_mutex_init(&s->readers_lock, NULL);
     pthread_mutex_init(&s->writes.lock, NULL);
     pthread_mutex_init(&s->filters_lock, NULL);

@@ -5,6 +5,12 @@
 #include "base/log.h"
 #include "store/store.h"
 
+/* Tells backup and check to stop if `run` returns false. {0}: nothing is told. */
+struct store_sqlite_progress {
+    bool (*run)(void *arg, int64_t done, int64_t total);
+    void *arg;
+};
+
 struct store_sqlite_options {
     const char *path; /* copied; a missing directory is created with mode 0700 */
     bool nosync;      /* tests and benchmarks only: a power cut may lose the last writes */
@@ -12,7 +18,8 @@ struct store_sqlite_options {
     bool salvage;     /* for doctor: if the schema table is damaged, replace it; keep a copy */
     bool bare;        /* for salvage: create a store whose schema table all stores could have */
     int64_t patience; /* milliseconds that a search waits for the vector cache; 0: 2,000 */
-    const struct fumi_log *log; /* borrowed until store_close; may be NULL */
+    const struct fumi_log *log;            /* borrowed until store_close; may be NULL */
+    struct store_sqlite_progress progress; /* of backup and check */
 };
 
 /* Opens, creates or migrates a store. A database that cannot be written is opened for reading.

@@ -11,10 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 1000 };
+enum { TRIES = 1000, PAGES = 4096 };
 
 static int fail(struct db *from, int rc, const char *to, struct fumi_err *e)
 {
+    if (rc == SQLITE_INTERRUPT)
+        return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The copy was interrupted (%s)", to);
     if ((rc & 0xFF) == SQLITE_CORRUPT || (rc & 0xFF) == SQLITE_BUSY)
         return store_sqlite_fault(from, rc, e);
     return fumi_err_set(e, FUMI_INTERNAL_ERROR,
@@ -22,18 +24,36 @@ static int fail(struct db *from, int rc, const char *to, struct fumi_err *e)
                         sqlite3_errstr(rc), to);
 }
 
-static int copy_pages(sqlite3 *to, struct db *from)
+bool store_sqlite_tell(const struct store_sqlite *s, int64_t done, int64_t total)
 {
-    sqlite3_backup *b = sqlite3_backup_init(to, "main", from->h, "main");
-    if (!b)
-        return sqlite3_extended_errcode(to);
+    return !s->progress.run || s->progress.run(s->progress.arg, done, total);
+}
+
+/* Copies some pages, again while another process prevents it. */
+static int copy_some(sqlite3_backup *b)
+{
     int rc = SQLITE_BUSY;
     for (int i = 0; i < TRIES && (rc == SQLITE_BUSY || rc == SQLITE_LOCKED); i++) {
         if (i)
             nanosleep(&(struct timespec){0, 10000000}, NULL);
-        rc = sqlite3_backup_step(b, -1);
+        rc = sqlite3_backup_step(b, PAGES);
     }
+    return rc;
+}
+
+/* One transaction of `from`, so that all steps copy the same snapshot. */
+static int copy_pages(sqlite3 *to, struct db *from)
+{
+    int rc = sqlite3_exec(from->h, "BEGIN; SELECT 1 FROM sqlite_master LIMIT 1", NULL, NULL, NULL);
+    sqlite3_backup *b = rc ? NULL : sqlite3_backup_init(to, "main", from->h, "main");
+    if (!b)
+        return rc ? rc : sqlite3_extended_errcode(to);
+    do {
+        int64_t total = sqlite3_backup_pagecount(b), left = sqlite3_backup_remaining(b);
+        rc = store_sqlite_tell(from->store, total - left, total) ? copy_some(b) : SQLITE_INTERRUPT;
+    } while (rc == SQLITE_OK);
     int end = sqlite3_backup_finish(b);
+    sqlite3_exec(from->h, "ROLLBACK", NULL, NULL, NULL);
     return rc == SQLITE_DONE ? end : rc;
 }
 

@@ -428,17 +428,27 @@ static int erase(struct check *x, struct fumi_err *e)
     return 0;
 }
 
+/* Tells how many of the steps of look_through are done. */
+static int step(struct check *x, int64_t done, struct fumi_err *e)
+{
+    if (store_sqlite_tell((struct store_sqlite *)x->store, done, FUMI_COUNT(parts) + 2))
+        return 0;
+    return fumi_err_set(e, FUMI_INTERNAL_ERROR, "The check was interrupted");
+}
+
 static int look_through(struct check *x, int64_t *faults, struct fumi_err *e)
 {
-    if (examine(x, &parts[0], faults, e))
+    if (step(x, 0, e) || examine(x, &parts[0], faults, e))
         return -1;
     if (*faults)
         return 0;
-    if (store_sqlite_read(x->store, look_at_texts, x, e))
+    if (step(x, 1, e) || store_sqlite_read(x->store, look_at_texts, x, e))
         return -1;
     for (size_t i = 1; i < FUMI_COUNT(parts); i++)
-        if (examine(x, &parts[i], faults, e))
+        if (step(x, 1 + (int64_t)i, e) || examine(x, &parts[i], faults, e))
             return -1;
+    if (step(x, 1 + FUMI_COUNT(parts), e))
+        return -1;
     if (x->repair)
         check_caches(x);
     return *faults ? 0 : erase(x, e);

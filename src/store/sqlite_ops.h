@@ -10,4 +10,7 @@
 STORE_OPS(STORE_OP)
 #undef STORE_OP
 
+/* sqlite_backup.c: tells what is done. Returns false if the work must stop. */
+bool store_sqlite_tell(const struct store_sqlite *s, int64_t done, int64_t total);
+
 #endif

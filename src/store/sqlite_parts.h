@@ -67,7 +67,7 @@ struct store_sqlite {
     bool blocked;      /* atomic: a stopped process holds the lock */
     uint64_t stamp; /* sqlite_readonly.c: of a file that is read without locks; 0: locks are used */
     const struct fumi_log *log;
-
+    struct store_sqlite_progress progress;
     pthread_mutex_t readers_lock;
     struct db *readers; /* idle connections */
     size_t readers_n;

@@ -20,7 +20,7 @@ export function cases(ids, repository) {
     };
     const help = /run 'fumi help [a-z]+' for usage/;
 
-    normal("import notes.jsonl");
+    both("import notes.jsonl");
     both("search tokens");
     odd("search when do tokens expire", { terminal: /\x1b\[1mtokens\x1b\[0m \x1b\[1mexpire/, pipe: /  \d{4}-\d\d-\d\d \d\d:\d\d  / });
     both("search --explain tokens login");
@@ -117,6 +117,7 @@ export function cases(ids, repository) {
     wrong("undo 999999", 3, /no change 999999/);
 
     both("forget --unused-since 2001-01-01T00:00:00Z --dry-run");
+    both("forget --unused-since 2001-01-01T00:00:00Z");
     odd("forget --unused-since 2999-01-01T00:00:00Z --dry-run");
     wrong("forget", 2, /ids or --unused-since is required/);
 
@@ -153,7 +154,8 @@ export function cases(ids, repository) {
     both("test --file questions.jsonl");
     wrong("test --file none.jsonl", 3, /fumi test add/);
 
-    normal("doctor --secrets");
+    both("doctor --secrets");
+    both("doctor");
     odd("doctor --help");
     wrong(`doctor --db ${nowhere}`, 1, /check --data-dir and --db/);
 
@@ -174,19 +176,20 @@ export function cases(ids, repository) {
     odd("hook --help");
     wrong("hook session-end", 2, /session-start/);
 
-    normal("setup");
+    both("setup");
     odd("setup codex --dry-run");
+    wrong("setup codex --json", 2, /--json is for the list/);
     wrong("setup codx", 2, /did you mean codex\?/);
 
-    normal("model", { status: [0, 5] });
+    both("model", { status: [0, 5] });
     odd("model --help");
     wrong("model uninstall", 2, /fumi model install/);
 
-    normal("reembed", { status: [0, 5] });
+    both("reembed", { status: [0, 5] });
     odd("reembed --help");
     wrong("reembed all", 2, help);
 
-    normal(`backup ${repository}/copy.db`);
+    both(`backup ${repository}/copy.db`, { status: [0, 4] });
     odd("backup --help");
     wrong("backup", 2, /name of the backup file is required/);
 
@@ -198,7 +201,7 @@ export function cases(ids, repository) {
     odd("open -h");
     wrong("open somewhere", 2, help);
 
-    normal("delete " + port);
+    both("delete " + port, { status: [0, 3] });
     odd("delete --help");
     wrong("delete", 2, /id is required/);
     return list;
