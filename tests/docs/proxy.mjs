@@ -5,11 +5,11 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse } from './markdown.mjs';
+import { freePort } from './port.mjs';
 
 const HOST = 'fumi.example', TOKEN = '0123456789abcdef0123456789abcdef', PATIENCE = 60000;
 const fumi = resolve(process.argv[2]);
@@ -31,13 +31,6 @@ function check(name, right, got) {
     failed++;
     console.error(`FAILED ${name}: ${JSON.stringify(got)}`);
 }
-
-const freePort = () => new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-        const { port } = server.address();
-        server.close(() => done(port));
-    });
-});
 
 function start(program, args) {
     const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });

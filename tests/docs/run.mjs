@@ -10,19 +10,19 @@
 //   until the end of its block; the next line waits until it listens.
 // - Blocks of console have commands after "$ " and their output, in which "…" stands for any text, and in a line of its
 //   own for any lines.
-// - Messages in the first column of docs/troubleshooting.md are in src/.
+// - Messages in the first column of docs/troubleshooting.md are in src/. docs/terminal.md names every command.
 // - Blocks of json are valid JSON. Commands are in blocks of sh or console, not in those without a language, except in
 //   docs/embedding.md, which tests/guide runs.
 //
 // HOME is a temporary directory; ~/app, a repository, is the working directory. 8765 is replaced by a free port.
 import { spawn, execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { Checker, words } from './commands.mjs';
 import { parse } from './markdown.mjs';
 import { Messages } from './messages.mjs';
+import { freePort } from './port.mjs';
 
 const fumi = resolve(process.argv[2]);
 const root = resolve(dirname(new URL(import.meta.url).pathname), '../..');
@@ -110,12 +110,12 @@ function checkMessages(file, page) {
         check(`${file}:${line}`, messages.has(text) ? null : `no such message in src/: ${text}`);
 }
 
-const freePort = () => new Promise((done) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-        const { port } = server.address();
-        server.close(() => done(port));
-    });
-});
+// The tour names every command.
+function checkTour(file, page, checker) {
+    const text = [...page.blocks, ...page.spans].map((part) => part.text).join('\n');
+    for (const name of checker.commands)
+        check(file, new RegExp(`\\bfumi ${name}\\b`).test(text) ? null : `fumi ${name} is missing`);
+}
 
 // The home of a user with a note, and what the pages mention: a repository with rules for agents, a folder to import.
 function prepare() {
@@ -248,6 +248,8 @@ for (const [file, page] of pages) {
     checkCommands(file, page, checker);
     if (file === 'docs/troubleshooting.md')
         checkMessages(file, page);
+    if (file === 'docs/terminal.md')
+        checkTour(file, page, checker);
     if (!/^(CONTRIBUTING|SECURITY)\.md$/.test(file))
         await run(file, page);
 }
