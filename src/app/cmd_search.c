@@ -2,6 +2,7 @@
 #include "app/cli_notes.h"
 #include "app/session.h"
 #include "app/show.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -69,6 +70,8 @@ static int check(struct invocation *i, const struct fumi_val *given, struct fumi
         return command_misuse(i, "project ID is required (-p or --project)");
     if (f->input && read_line(i->a, query))
         return command_fail(STATUS_FAILED, "failed to read query from stdin: no input received");
+    if (f->input && !fumi_utf8_valid(*query))
+        return command_misuse(i, "standard input is not UTF-8 text");
     if (!f->input && !i->words.n)
         return command_misuse(i, "query is required (or use --stdin)");
     if (!trimmed(*query).n)
@@ -145,13 +148,14 @@ static void print_hit(struct fumi_arena *a, const struct fumi_val *hit, size_t n
 {
     double score = 0, relevance = 0;
     struct fumi_str title = show_line(a, fumi_text(a, fumi_get(hit, "title")));
-    fumi_real(fumi_get(hit, "score"), &score);
     fumi_real(fumi_get(hit, "relevance"), &relevance);
     if (!title.n)
         title = FUMI_STR("(no title)");
-    printf("[%zu] %s%.*s%s (score: %.2f) (relevance: %.2f)  ", number,
-           show_style(stdout, SHOW_BOLD), FUMI_ARG(title), show_style(stdout, SHOW_PLAIN), score,
-           relevance);
+    printf("[%zu] %s%.*s%s ", number, show_style(stdout, SHOW_BOLD), FUMI_ARG(title),
+           show_style(stdout, SHOW_PLAIN));
+    if (fumi_real(fumi_get(hit, "score"), &score)) /* a small --max-tokens omits the score */
+        printf("(score: %.2f) ", score);
+    printf("(relevance: %.2f)  ", relevance);
     notes_print_facts(a, hit);
     struct fumi_str project = show_line(a, fumi_text(a, fumi_get(hit, "project")));
     if (project.n)
