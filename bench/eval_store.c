@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { THREADS_MAX = 16, TEXTS = 32, EMBED_MS = 60000 };
+enum {
+    THREADS_MAX = 16,
+    TEXTS = 32,
+    EMBED_MS = 600000, /* also enough on a busy machine */
+};
 
 static const struct fumi_log quiet = {.level = FUMI_SILENT};
 
