@@ -2,6 +2,8 @@
  * SQLite holds on it in this process. */
 #include "store/sqlite_file.h"
 
+#include "base/buf.h"
+
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/uuid.h"
@@ -178,6 +180,26 @@ void store_sqlite_file_remove(const char *path)
         unlink(one);
         fumi_resize(one, 0);
     }
+}
+
+char *store_sqlite_uri(const char *path, bool alone)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    struct fumi_buf b = {0};
+    fumi_buf_add(&b, "file:", 5);
+    for (const char *p = path; *p; p++) {
+        if (strchr("?#%", *p)) {
+            const char escaped[] = {'%', digits[*p >> 4], digits[*p & 15]};
+            fumi_buf_add(&b, escaped, sizeof(escaped));
+        } else {
+            fumi_buf_put(&b, *p);
+        }
+    }
+    fumi_buf_add(&b, "?mode=ro", 8);
+    fumi_buf_put(&b, 0);
+    char *out = store_sqlite_path(b.p, alone ? "&immutable=1" : "");
+    fumi_buf_done(&b);
+    return out;
 }
 
 char *store_sqlite_path_new(const char *path, const char *kind)

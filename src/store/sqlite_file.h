@@ -10,6 +10,9 @@
 char *store_sqlite_path(const char *path, const char *ending);
 char *store_sqlite_path_new(const char *path, const char *kind);
 char *store_sqlite_path_kept(const char *path);
+/* "file:PATH?mode=ro" with special characters escaped; `alone`: SQLite takes no locks, and the file
+ * must not change. The caller frees it. */
+char *store_sqlite_uri(const char *path, bool alone);
 
 /* make: creates the file and its directories unless they exist. fresh: creates a file with an
  * exclusive lock (flock) and returns its descriptor, or -1 with errno set. sweep: deletes the

@@ -4,7 +4,6 @@
  * memory file exists. */
 #include "store/sqlite_readonly.h"
 
-#include "base/buf.h"
 #include "store/sqlite_file.h"
 
 #include <errno.h>
@@ -47,27 +46,6 @@ static bool is_readonly(const char *path)
     return denied && !(is_beside(path, "-wal") && is_beside(path, "-shm"));
 }
 
-/* "file:PATH?mode=ro", with special characters escaped. The caller frees it. */
-static char *uri_of(const char *path, bool alone)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    struct fumi_buf b = {0};
-    fumi_buf_add(&b, "file:", 5);
-    for (const char *p = path; *p; p++) {
-        if (strchr("?#%", *p)) {
-            const char escaped[] = {'%', digits[*p >> 4], digits[*p & 15]};
-            fumi_buf_add(&b, escaped, sizeof(escaped));
-        } else {
-            fumi_buf_put(&b, *p);
-        }
-    }
-    fumi_buf_add(&b, "?mode=ro", 8);
-    fumi_buf_put(&b, 0);
-    char *out = store_sqlite_path(b.p, alone ? "&immutable=1" : "");
-    fumi_buf_done(&b);
-    return out;
-}
-
 /* Changes when another process writes to the database. Never 0. */
 static uint64_t stamp_of(const char *path)
 {
@@ -102,7 +80,7 @@ int store_sqlite_readonly_look(struct store_sqlite *s, struct fumi_err *e)
                             "The database cannot be written, and its last changes are in its -wal "
                             "file: copy both to a writable directory and use the copy (%s)",
                             s->path);
-    s->uri = uri_of(s->path, !log);
+    s->uri = store_sqlite_uri(s->path, !log);
     s->stamp = log ? 0 : stamp_of(s->path);
     return 0;
 }
