@@ -19,7 +19,6 @@
 #include "base/utf8.h"
 #include "memory/guard.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -33,7 +32,6 @@ enum {
     BATCH_LINES = 256,     /* in one batch, at most */
     BATCH_BYTES = 1 << 18, /* a batch ends at this size */
     SHOWN = 5,             /* number of notes that --dry-run prints of each file */
-    DEPTH = 64,            /* of folders */
 };
 
 struct flags {
@@ -42,8 +40,10 @@ struct flags {
     bool dry_run;
 };
 
-static const char *const formats[] = {"auto", "jsonl",         "markdown", "rules",
-                                      "json", "server-memory", NULL};
+static const char *const formats[] = {
+    "auto",        "jsonl",        "markdown",      "rules",          "json",       "server-memory",
+    "claude-code", "basic-memory", "embedding-mcp", "memory-service", "claude-mem", "codex",
+    NULL};
 
 static const struct fumi_field fields[] = {
     FUMI_FIELD(struct flags, project, "project",
@@ -192,6 +192,14 @@ static void reject(struct import *m, const struct line *l, const struct fumi_err
     m->bad++;
 }
 
+/* Ends the list of the notes of a file. */
+static void end_preview(struct import *m)
+{
+    if (m->shown > SHOWN)
+        printf("  and %zu more\n", m->shown - SHOWN);
+    m->shown = 0;
+}
+
 /* Prints the first notes of a file. */
 static void preview(struct import *m, const struct line *l, const struct merge_row *r)
 {
@@ -199,9 +207,11 @@ static void preview(struct import *m, const struct line *l, const struct merge_r
     bool same = fumi_eq(m->previewed, l->at.file);
     if (m->json)
         return;
-    m->shown = same ? m->shown + 1 : 1;
-    if (!same)
+    if (!same) {
+        end_preview(m);
         printf("%.*s:\n", FUMI_ARG(l->at.file));
+    }
+    m->shown++;
     m->previewed = l->at.file;
     if (r->kind != MERGE_NOTE || m->shown > SHOWN)
         return;
@@ -411,9 +421,12 @@ static int convert(struct import *m, const struct import_format *format, struct 
                             .path = path,
                             .shown = shown_path(m, path),
                             .project = m->project,
+                            .one_project = m->flags->project.n > 0,
                             .take = take_converted,
                             .to = m};
-    if (files_read(&a, path, size < IMPORT_FILE_MAX ? size : IMPORT_FILE_MAX, &text, &bad))
+    if (format->database)
+        rc = format->read(&f, e);
+    else if (files_read(&a, path, size < IMPORT_FILE_MAX ? size : IMPORT_FILE_MAX, &text, &bad))
         rc = skip(m, path, bad.text);
     else if (!fumi_utf8_valid(text.text))
         rc = skip(m, path, "the file is not UTF-8 text");
@@ -476,38 +489,14 @@ static int import_file(struct import *m, struct fumi_str path, struct fumi_err *
     return rc;
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int import_found(void *to, struct fumi_str path, struct fumi_err *e)
 {
-    return strcmp((*a)->d_name, (*b)->d_name);
+    return import_file(to, path, e);
 }
 
-/* Hidden folders contain the settings of programs, such as .obsidian and .git. */
-static int is_content(const struct dirent *d)
+static void skip_found(void *to, struct fumi_str path, const char *why)
 {
-    return d->d_name[0] != '.' && strcmp(d->d_name, "node_modules") != 0;
-}
-
-/* Imports the Markdown files of a folder. Symbolic links are not followed: they may form cycles. */
-static int import_folder(struct import *m, struct fumi_str path, int depth, struct fumi_err *e)
-{
-    struct dirent **found = NULL;
-    int n = depth ? scandir(files_name(m->names, path), &found, is_content, by_name) : 0, rc = 0;
-    if (!depth)
-        return skip(m, path, "too many folders lie within each other");
-    if (n < 0)
-        return skip(m, path, strerror(errno));
-    for (int i = 0; i < n; i++) {
-        struct fumi_str at = files_join(m->names, path, found[i]->d_name);
-        struct stat st;
-        bool is = !rc && lstat(at.p, &st) == 0;
-        if (is && S_ISDIR(st.st_mode))
-            rc = import_folder(m, at, depth - 1, e);
-        else if (is && S_ISREG(st.st_mode) && import_is_markdown(at))
-            rc = import_file(m, at, e);
-        free(found[i]);
-    }
-    free(found);
-    return rc;
+    skip(to, path, why);
 }
 
 static int import_path(struct import *m, struct fumi_str given, struct fumi_err *e)
@@ -531,7 +520,8 @@ static int import_path(struct import *m, struct fumi_str given, struct fumi_err 
     if (!S_ISDIR(st.st_mode))
         return import_file(m, path, e);
     size_t before = m->files + m->unread;
-    int rc = import_folder(m, path, DEPTH, e);
+    const struct import_walk walk = {m->names, import_found, skip_found, m};
+    int rc = import_folder(&walk, path, IMPORT_DEPTH, e);
     if (!rc && m->files + m->unread == before)
         return skip(m, given, "the folder has no Markdown files: name other files themselves");
     return rc;
@@ -613,6 +603,7 @@ static int import_words(struct import *m, struct fumi_strs words)
         rc = flush(m, &e) ||
              import_set_successors(&m->successors, m->store, &m->by, &m->failed_at, &e);
     progress_end(&m->bar);
+    end_preview(m);
     (m->json ? print_counts_json : print_counts)(m);
     print_warning(m);
     if (rc)
@@ -670,20 +661,24 @@ const struct command command_import = {
     .name = "import",
     .usage = "[PATH...]",
     .help = "Imports notes from the output of export, Markdown, and files of other programs.",
-    .more = "A PATH is a file, or a folder whose Markdown files are imported. Without PATH, "
-            "standard input is read. Formats: jsonl (the output of export; lines have projects, "
-            "ids and times, which are kept), markdown (front matter, #tags, and a note for each "
-            "of several ## headings), rules (CLAUDE.md, AGENTS.md, GEMINI.md: a note with the tag "
-            "rule for each list item and section), server-memory (the file of the MCP reference "
-            "server), json (an array of notes, or the results of mem0). Notes that exist already "
-            "are skipped, so an interrupted import can be repeated. If an id already belongs to "
-            "something else, such as a note of another project, the note is added under a new id, "
-            "which is printed. Of a global, the newer value is kept. Line breaks and control "
-            "characters in titles, tags, sources and project names are removed and reported. "
-            "Files and lines that are invalid, or whose note or group exists with different "
-            "content, are reported and not imported; the exit status is then 1. A superseded "
-            "note whose successor is not there becomes current. A full disk or another database "
-            "error stops the import.",
+    .more =
+        "A PATH is a file, or a folder whose Markdown files are imported. Without PATH, "
+        "standard input is read. Formats: jsonl (the output of export; lines have projects, "
+        "ids and times, which are kept), markdown (front matter, #tags, and a note for each "
+        "of several ## headings), rules (CLAUDE.md, AGENTS.md, GEMINI.md: a note with the tag "
+        "rule for each list item and section), server-memory (the file of the MCP reference "
+        "server), json (an array of notes, or the results of mem0), claude-code (its auto memory), "
+        "codex (MEMORY.md), basic-memory, and the databases of embedding-mcp, memory-service "
+        "and claude-mem, whose notes keep their projects unless --project is given. Notes that "
+        "exist already are skipped, so an interrupted import can be repeated. If an id already "
+        "belongs to "
+        "something else, such as a note of another project, the note is added under a new id, "
+        "which is printed. Of a global, the newer value is kept. Line breaks and control "
+        "characters in titles, tags, sources and project names are removed and reported. "
+        "Files and lines that are invalid, or whose note or group exists with different "
+        "content, are reported and not imported; the exit status is then 1. A superseded "
+        "note whose successor is not there becomes current. A full disk or another database "
+        "error stops the import.",
     .shape = &shape,
     .aliases = aliases,
     .words = ANY_WORDS,

@@ -1,7 +1,5 @@
 #include "app/import_formats.h"
 
-#include "app/transfer.h"
-
 #include <inttypes.h>
 #include <strings.h>
 
@@ -69,10 +67,19 @@ static bool is_markdown(struct fumi_str path, struct fumi_str start)
 }
 
 const struct import_format import_formats[IMPORT_FORMATS] = {
+    [IMPORT_EMBEDDING_MCP] = {"embedding-mcp", import_is_embedding_mcp, import_read_embedding_mcp,
+                              .database = true},
+    [IMPORT_MEMORY_SERVICE] = {"memory-service", import_is_memory_service,
+                               import_read_memory_service, .database = true},
+    [IMPORT_CLAUDE_MEM] = {"claude-mem", import_is_claude_mem, import_read_claude_mem,
+                           .database = true},
     [IMPORT_SERVER_MEMORY] = {"server-memory", is_server_memory, import_read_server_memory},
     [IMPORT_JSONL] = {"jsonl", is_jsonl, NULL},
     [IMPORT_JSON] = {"json", is_json, import_read_json},
     [IMPORT_RULES] = {"rules", is_rules, import_read_rules},
+    [IMPORT_CODEX] = {"codex", import_is_codex, import_read_codex},
+    [IMPORT_CLAUDE_CODE] = {"claude-code", import_is_claude_code, import_read_claude_code},
+    [IMPORT_BASIC_MEMORY] = {"basic-memory", import_is_basic_memory, import_read_basic_memory},
     [IMPORT_MARKDOWN] = {"markdown", is_markdown, import_read_markdown},
 };
 
@@ -95,20 +102,34 @@ static struct fumi_str id_of(const struct import_file *f, const struct note *n)
                     low & 0xFFFFFFFFFFFF);
 }
 
-int import_note(struct import_file *f, size_t line, struct note *n, struct fumi_err *e)
+static int pass_on(struct import_file *f, size_t line, const struct transfer *t, struct fumi_err *e)
 {
     struct fumi_buf b = {0};
-    n->project = f->project;
+    transfer_write(&b, t);
+    int rc = f->take(f->to, f, line, fumi_buf_str(&b), NULL, e);
+    fumi_buf_done(&b);
+    return rc;
+}
+
+int import_object(struct import_file *f, size_t line, struct transfer *t, struct fumi_err *e)
+{
+    struct fumi_str *project = t->kind == TRANSFER_GROUP ? &t->group.project : &t->global.project;
+    if (!project->p || f->one_project)
+        *project = f->project;
+    return pass_on(f, line, t, e);
+}
+
+int import_note(struct import_file *f, size_t line, struct note *n, struct fumi_err *e)
+{
+    if (!n->project.p || f->one_project)
+        n->project = f->project;
     if (!n->group.n)
         n->group = FUMI_STR("global");
     if (!n->source.n)
         n->source = f->shown;
     if (!n->id.n)
         n->id = id_of(f, n);
-    transfer_write(&b, &(struct transfer){.kind = TRANSFER_NOTE, .note = *n});
-    int rc = f->take(f->to, f, line, fumi_buf_str(&b), NULL, e);
-    fumi_buf_done(&b);
-    return rc;
+    return pass_on(f, line, &(struct transfer){.kind = TRANSFER_NOTE, .note = *n}, e);
 }
 
 int import_bad(struct import_file *f, size_t line, const char *fault, struct fumi_err *e)

@@ -81,8 +81,48 @@ static void set_value(struct fumi_arena *a, struct import_entry *at)
     at->nested = value.n && value.p[0] == '{';
     if (at->list)
         import_split(a, (struct fumi_str){value.p + 1, value.n - 2}, ",", &at->values);
-    else if (value.n && !at->nested)
+    else if (value.n && !at->nested && !at->block)
         import_append(a, &at->values, unquoted(a, value));
+}
+
+static bool is_indented(const struct import_lines *l)
+{
+    return l->line.n && strchr(" \t", l->line.p[0]);
+}
+
+/* A block scalar: ">" joins the indented lines that follow with blanks, "|" keeps their ends. */
+static char block_of(struct fumi_str value)
+{
+    bool is = value.n && value.n <= 2 && strchr("|>", value.p[0]) &&
+              (value.n == 1 || strchr("+-", value.p[1]));
+    return is ? value.p[0] : 0;
+}
+
+static void add_to_block(struct fumi_arena *a, struct import_entry *at, struct fumi_str line)
+{
+    if (!at->values.n)
+        import_append(a, &at->values, FUMI_STR(""));
+    struct fumi_str *text = &at->values.items[0];
+    const char *between = !text->n ? "" : at->block == '|' ? "\n" : " ";
+    if (line.n || at->block == '|')
+        *text = fumi_fmt(a, "%.*s%s%.*s", FUMI_ARG(*text), between, FUMI_ARG(line));
+}
+
+/* A member of the object that the last key without a value begins. */
+static bool add_nested(struct fumi_arena *a, struct import_entries *x, struct import_entry entry)
+{
+    size_t i = x->n;
+    while (i && (x->items[i - 1].inner || !x->items[i - 1].key.p))
+        i--;
+    const struct import_entry *outer = i ? &x->items[i - 1] : NULL;
+    if (!outer || outer->raw.n || outer->list)
+        return false;
+    if (!fumi_eq(outer->key, FUMI_STR("metadata")))
+        entry.key = fumi_fmt(a, "%.*s.%.*s", FUMI_ARG(outer->key), FUMI_ARG(entry.key));
+    entry.inner = true;
+    set_value(a, &entry);
+    x->items[x->n++] = entry;
+    return true;
 }
 
 /* Returns whether the line was understood. */
@@ -92,6 +132,10 @@ static bool add_line(struct fumi_arena *a, struct import_entries *x)
     struct fumi_str line = note_trimmed(l->line);
     struct import_entry *last = x->n ? &x->items[x->n - 1] : NULL;
     const char *colon = memchr(line.p, ':', line.n);
+    if (last && last->block && (is_indented(l) || !line.n)) {
+        add_to_block(a, last, line);
+        return true;
+    }
     if (!line.n || line.p[0] == '#')
         return true;
     if (last && last->key.p && (last->list || !last->raw.n) && fumi_starts(line, FUMI_STR("- "))) {
@@ -99,16 +143,20 @@ static bool add_line(struct fumi_arena *a, struct import_entries *x)
         import_append(a, &last->values, unquoted(a, (struct fumi_str){line.p + 2, line.n - 2}));
         return true;
     }
-    if (!colon || strchr(" \t-", l->line.p[0]))
+    if (!colon || line.p[0] == '-')
         return false;
     size_t n = (size_t)(colon - line.p);
     struct fumi_str value = note_trimmed((struct fumi_str){colon + 1, line.n - n - 1});
-    if (value.n && strchr("|>&*!", value.p[0]))
+    struct import_entry at = {.key = note_trimmed((struct fumi_str){line.p, n}),
+                              .raw = value,
+                              .block = block_of(value),
+                              .line = l->number};
+    if (value.n && strchr("|>&*!", value.p[0]) && !at.block)
         return false;
-    struct import_entry *at = &x->items[x->n++];
-    *at = (struct import_entry){
-        .key = note_trimmed((struct fumi_str){line.p, n}), .raw = value, .line = l->number};
-    set_value(a, at);
+    if (is_indented(l))
+        return add_nested(a, x, at);
+    set_value(a, &at);
+    x->items[x->n++] = at;
     return true;
 }
 
@@ -183,6 +231,8 @@ static bool set_member(struct front *x, const struct import_entry *at)
                              *const times[] = {"created", "createdAt", "created_at", "date", NULL};
     struct fumi_str first = at->values.items[0];
     struct note *n = x->n;
+    if (at->inner)
+        return false;
     if (import_is_key(at, tags))
         return put_tags(x, at), true;
     if (at->list)

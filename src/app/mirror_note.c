@@ -237,12 +237,12 @@ static int read_entry(struct fumi_arena *a, const struct import_entry *at, bool 
     if (!at->key.p)
         return refuse(e, at, "only \"key: value\" and lists are read in the front matter");
     for (size_t i = 0; i < FUMI_COUNT(lines); i++) {
-        if (!fumi_eq(at->key, fumi_str(lines[i].name)))
+        if (at->inner || !fumi_eq(at->key, fumi_str(lines[i].name)))
             continue;
         out->given |= 1u << lines[i].column;
         return metadata ? 0 : read_member(a, at, lines[i].column, &out->note, e);
     }
-    if (fumi_eq(at->key, FUMI_STR("version"))) {
+    if (!at->inner && fumi_eq(at->key, FUMI_STR("version"))) {
         out->version = at->values.n == 1 ? at->values.items[0] : FUMI_STR("");
         return 0;
     }
