@@ -1,4 +1,5 @@
 /* fumi mirror */
+#include "app/cli_notes.h"
 #include "app/files.h"
 #include "app/mirror.h"
 #include "base/uuid.h"
@@ -42,8 +43,51 @@ static int open_session(struct invocation *i, struct session *s, bool writes, st
     return session_begin(s, config_kinds[s->config.transport.kind], e);
 }
 
+struct mirror_result {
+    int64_t updated, added, deleted, conflicts, written, removed, same, edited, faults;
+    struct fumi_str session;
+};
+
+static const struct fumi_field result_fields[] = {
+    FUMI_FIELD(struct mirror_result, updated, "updated", "Notes that --take updated."),
+    FUMI_FIELD(struct mirror_result, added, "added", "Notes that --take added."),
+    FUMI_FIELD(struct mirror_result, deleted, "deleted", "Notes that --take deleted."),
+    FUMI_FIELD(struct mirror_result, conflicts, "conflicts", "Notes that both sides have changed."),
+    FUMI_FIELD(struct mirror_result, written, "written", "Files that were written."),
+    FUMI_FIELD(struct mirror_result, removed, "removed", "Files that were removed."),
+    FUMI_FIELD(struct mirror_result, same, "upToDate", "Files that were up to date."),
+    FUMI_FIELD(struct mirror_result, edited, "edited", "Files whose edits are not stored."),
+    FUMI_FIELD(struct mirror_result, faults, "faults", "Files that stderr names."),
+    FUMI_FIELD(struct mirror_result, session, "session",
+               "For fumi undo --session, if something was stored.", .flags = FUMI_NULLABLE),
+};
+static const struct fumi_shape result_shape = FUMI_SHAPE(struct mirror_result, result_fields);
+
+static void print_json(const struct mirror *m)
+{
+    const struct mirror_counts *c = &m->counts;
+    struct fumi_arena a = {0};
+    struct mirror_result r = {.updated = (int64_t)c->updated,
+                              .added = (int64_t)c->added,
+                              .deleted = (int64_t)c->deleted,
+                              .conflicts = (int64_t)c->conflicts,
+                              .written = (int64_t)c->written,
+                              .removed = (int64_t)c->removed,
+                              .same = (int64_t)c->same,
+                              .edited = (int64_t)c->edited,
+                              .faults = (int64_t)c->faults};
+    if (c->updated + c->added + c->deleted)
+        r.session = m->session->by.session;
+    notes_print_struct(&a, &result_shape, &r);
+    fumi_arena_done(&a);
+}
+
 static void print_counts(const struct mirror *m)
 {
+    if (m->quiet) {
+        print_json(m);
+        return;
+    }
     const struct mirror_counts *c = &m->counts;
     const char *would = m->dry_run ? "would be " : "";
     if (m->take)
@@ -126,8 +170,11 @@ static int mirror(struct invocation *i)
         return command_misuse(i, "--delete requires --take");
     if (f->watch && (f->take || f->dry_run))
         return command_misuse(i, "--watch cannot be combined with --take and --dry-run");
-    struct mirror m = {
-        .session = &s, .take = f->take, .take_deleted = f->deleted, .dry_run = f->dry_run};
+    struct mirror m = {.session = &s,
+                       .take = f->take,
+                       .take_deleted = f->deleted,
+                       .dry_run = f->dry_run,
+                       .quiet = i->json};
     int rc = run(i, &m, &e);
     session_close(&s);
     if (rc)
@@ -153,5 +200,7 @@ const struct command command_mirror = {
     .aliases = aliases,
     .words = 1,
     .writes = true,
+    .output = OUTPUT_JSON,
+    .result = &result_shape,
     .run = mirror,
 };

@@ -25,6 +25,8 @@ void mirror_fault(struct mirror *m, struct fumi_str path, const char *fmt, ...)
 
 void mirror_tell(const struct mirror *m, const char *what, struct fumi_str path)
 {
+    if (m->quiet)
+        return;
     printf("%s%-8s %.*s\n", m->dry_run ? "would be " : "", what, FUMI_ARG(show_line(m->a, path)));
 }
 

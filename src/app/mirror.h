@@ -119,6 +119,7 @@ struct mirror {
     struct store *store;
     struct fumi_str dir, project; /* project null: all */
     bool take, take_deleted, dry_run;
+    bool quiet; /* only the counts are printed */
     struct mirror_tree tree;
     struct fumi_arena *a; /* of the pass */
     struct mirror_state state;

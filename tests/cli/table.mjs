@@ -144,7 +144,7 @@ export function cases(ids, repository) {
     odd("import --dry-run notes.jsonl");
     wrong("import nowhere.jsonl", 1, /nowhere.jsonl/);
 
-    normal("mirror -p . mirrored");
+    both("mirror -p . mirrored");
     odd("mirror --dry-run mirrored");
     wrong("mirror", 2, /the folder is required/);
     wrong("mirror --delete mirrored", 2, /--delete requires --take/);
