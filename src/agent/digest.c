@@ -8,15 +8,17 @@
 #include <inttypes.h>
 
 enum {
-    TOKEN = 4,        /* bytes */
-    RULES = 50,       /* notes of each tag */
-    NEWEST = 10,      /* notes of the group "global" */
-    IMPORTANT = 30,   /* more than these cause a warning */
-    LINE = 600,       /* bytes of a note or a setting */
-    NAME = 120,       /* bytes of the project, or of an embedder */
-    SHORTEST = 120,   /* no line is started in fewer bytes */
-    LAST = 96,        /* reserved for the number of notes that did not fit */
-    TAIL = 160,       /* reserved for the sentence on the number of notes */
+    TOKEN = 4,      /* bytes */
+    RULES = 50,     /* notes of each tag */
+    NEWEST = 10,    /* notes of the group "global" */
+    IMPORTANT = 30, /* more than these cause a warning */
+    LINE = 600,     /* bytes of a note or a setting */
+    SHORT = 200,    /* bytes of a setting that is shown although it is not a standard one */
+    NAME = 120,     /* bytes of the project, or of an embedder */
+    SHORTEST = 120, /* no line is started in fewer bytes */
+    LAST = 96,      /* reserved for the number of notes that did not fit */
+    TAIL = 160,     /* reserved for the sentence on the number of notes */
+    SETTINGS_SHARE = 40,
     RULES_SHARE = 45, /* percent of the remaining space, so that later parts get some */
     IMPORTANT_SHARE = 50,
     SHOWN_MAX = 2 * RULES + NEWEST,
@@ -100,6 +102,34 @@ static int cut_value(void *arg, void *row, size_t bytes, struct fumi_err *e)
     return ROW_KEEP;
 }
 
+static void share(struct digest_writer *d, size_t percent)
+{
+    size_t end = d->limit > TAIL ? d->limit - TAIL : 0;
+    d->part_limit = end > d->text.n ? d->text.n + (end - d->text.n) * percent / 100 : end;
+}
+
+static bool is_standard(struct fumi_str key)
+{
+    for (size_t i = 0; i < FUMI_COUNT(standard); i++)
+        if (fumi_eq(key, fumi_str(standard[i])))
+            return true;
+    return false;
+}
+
+/* Returns whether the setting fits. */
+static bool add_setting(struct digest_writer *d, const struct global *g)
+{
+    size_t most = space(d);
+    if (!most)
+        return false;
+    struct fumi_str line = fumi_fmt(d->arena, "- %.*s: %.*s%s", FUMI_ARG(g->key),
+                                    FUMI_ARG(note_line(d->arena, g->value)),
+                                    g->value.n > LINE - 4 ? "…" : ""); /* cut_value cut it */
+    add(d, fumi_fmt(d->arena, "%.*s\n", FUMI_ARG(render_cut(d->arena, line, most - 1))));
+    return true;
+}
+
+/* The standard settings, and the others that are short. */
 static int settings(struct digest_writer *d, struct fumi_err *e)
 {
     struct store *store = memory_store(d->memory);
@@ -111,19 +141,17 @@ static int settings(struct digest_writer *d, struct fumi_err *e)
     size_t named = 0;
     for (size_t i = 0; i < FUMI_COUNT(standard); i++) {
         const struct global *g = find(&all, standard[i]);
-        struct fumi_str line = {0};
-        named += g != NULL;
-        if (g && space(d))
-            line = fumi_fmt(d->arena, "- %s: %.*s%s", standard[i],
-                            FUMI_ARG(note_line(d->arena, g->value)),
-                            g->value.n > LINE - 4 ? "…" : ""); /* cut_value cut it */
-        if (line.p)
-            add(d,
-                fumi_fmt(d->arena, "%.*s\n", FUMI_ARG(render_cut(d->arena, line, space(d) - 1))));
+        named += g && add_setting(d, g);
     }
     struct embed_config c = memory_embedder(d->memory, d->arena);
     compare(d, &all, standard[2], c.provider);
     compare(d, &all, standard[3], c.model);
+    share(d, SETTINGS_SHARE);
+    for (size_t i = 0; i < all.n; i++) {
+        const struct global *g = &all.items[i];
+        named += !is_standard(g->key) && g->value.n <= SHORT && add_setting(d, g);
+    }
+    d->part_limit = d->limit;
     if (all.n > named)
         add_if_fits(d, fumi_fmt(d->arena, "- %zu more: memory_list_globals\n", all.n - named));
     return 0;
@@ -190,12 +218,6 @@ static int warn(struct digest_writer *d, int64_t *in_project, struct fumi_err *e
                                 "merge or retag some.\n",
                                 n.left));
     return 0;
-}
-
-static void share(struct digest_writer *d, size_t percent)
-{
-    size_t end = d->limit > TAIL ? d->limit - TAIL : 0;
-    d->part_limit = end > d->text.n ? d->text.n + (end - d->text.n) * percent / 100 : end;
 }
 
 static int fill(struct digest_writer *d, struct fumi_err *e)

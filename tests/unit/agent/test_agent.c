@@ -443,7 +443,8 @@ static bool put_much(struct fixture *t)
 {
     bool all = put_global(t, "global.project.conventions", "\"Tabs, never spaces.\"") &&
                put_global(t, "global.memory.embedder.model", "\"another\"") &&
-               put_global(t, "global.own", "1");
+               put_global(t, "global.own", "1") &&
+               put_global(t, "global.long", fumi_fmt(&t->a, "\"%0300d\"", 0).p);
     for (int i = 0; i < 40 && all; i++)
         all = fixture_note(t, fumi_fmt(&t->a, "important-%d", i).p, "p", "lessons", "important") &&
               fixture_note(t, fumi_fmt(&t->a, "plain-%d", i).p, "p", "global", NULL);
@@ -467,6 +468,7 @@ TEST(a_digest_respects_max_tokens)
     CHECK(!holds(text, "foreign") && !holds(text, "plain-20"));
     CHECK(holds(text, "40 notes are tagged important"));
     CHECK(holds(text, "differs from the embedder in use"));
+    CHECK(holds(text, "- global.own: 1\n") && !holds(text, "global.long"));
     CHECK(holds(text, "1 more: memory_list_globals"));
     CHECK_INT(agent_digest(t.m, &t.a, FUMI_STR("p"), 300, &text, NULL, &t.e), 0);
     CHECK(holds(text, "did not fit"));
@@ -707,6 +709,23 @@ static bool retitle(struct fixture *t, struct store *s, const char *title)
     return !store_update_note(s, &t->a, FUMI_STR("one"), &to, NOTE_TITLE, NULL, &t->e);
 }
 
+static size_t count(struct fumi_str text, const char *part)
+{
+    size_t n = 0;
+    for (const char *p = text.p, *end = p + text.n; p < end; p += strlen(part), n++)
+        if (!(p = memmem(p, (size_t)(end - p), part, strlen(part))))
+            break;
+    return n;
+}
+
+/* Waits for n notifications that contain the text. Others may come at any time: the list of
+ * resources is also notified when it may have changed. */
+static void wait_for(struct fixture *t, const char *text, size_t n)
+{
+    for (size_t all = n; count(received(&t->caller), text) < n; all++)
+        wait_notifications(&t->caller, all);
+}
+
 /* Creates the note "one" of project p and subscribes to the note and the project. When it returns,
  * the watch thread knows both: one change of each was notified. */
 static bool begin_to_watch(struct fixture *t)
@@ -719,18 +738,10 @@ static bool begin_to_watch(struct fixture *t)
     clear_received(&t->caller);
     if (!retitle(t, memory_store(t->m), "First"))
         return false;
-    wait_notifications(&t->caller, 2);
+    wait_for(t, UPDATED(P_RECENT), 1);
+    wait_for(t, UPDATED(NOTE_ONE), 1);
     clear_received(&t->caller);
     return true;
-}
-
-static size_t count(struct fumi_str text, const char *part)
-{
-    size_t n = 0;
-    for (const char *p = text.p, *end = p + text.n; p < end; p += strlen(part), n++)
-        if (!(p = memmem(p, (size_t)(end - p), part, strlen(part))))
-            break;
-    return n;
 }
 
 TEST(changes_by_any_process_are_notified)
@@ -738,14 +749,13 @@ TEST(changes_by_any_process_are_notified)
     struct fixture t;
     CHECK(begin_to_watch(&t));
     CHECK(fixture_note(&t, "two", "p", "global", NULL));
-    wait_notifications(&t.caller, 1);
-    CHECK_STR(received(&t.caller), UPDATED(P_RECENT));
+    wait_for(&t, UPDATED(P_RECENT), 1);
+    CHECK_INT(count(received(&t.caller), UPDATED(NOTE_ONE)), 0);
     /* A second store with its own connections stands for another process. */
     struct store *other = fixture_store(&t);
     CHECK(other && retitle(&t, other, "Second"));
-    wait_notifications(&t.caller, 3);
-    CHECK_INT(count(received(&t.caller), UPDATED(P_RECENT)), 2);
-    CHECK_INT(count(received(&t.caller), UPDATED(NOTE_ONE)), 1);
+    wait_for(&t, UPDATED(P_RECENT), 2);
+    wait_for(&t, UPDATED(NOTE_ONE), 1);
     store_close(other);
     fixture_end(&t);
 }
@@ -758,14 +768,14 @@ TEST(unchanged_resources_are_not_notified)
     CHECK(put_global(&t, "global.x", "1"));
     CHECK(retitle(&t, memory_store(t.m), "First"));
     CHECK(fixture_note(&t, "two", "p", "global", NULL));
-    wait_notifications(&t.caller, 1);
-    CHECK_STR(received(&t.caller), UPDATED(P_RECENT));
+    wait_for(&t, UPDATED(P_RECENT), 1);
+    CHECK_INT(count(received(&t.caller), UPDATED(NOTE_ONE)), 0);
     ASK(&t, "resources/unsubscribe", "{\"uri\":\"" P_RECENT "\"}");
     clear_received(&t.caller);
     CHECK(fixture_note(&t, "three", "p", "global", NULL));
     CHECK(retitle(&t, memory_store(t.m), "Third"));
-    wait_notifications(&t.caller, 1);
-    CHECK_STR(received(&t.caller), UPDATED(NOTE_ONE));
+    wait_for(&t, UPDATED(NOTE_ONE), 1);
+    CHECK_INT(count(received(&t.caller), UPDATED(P_RECENT)), 0);
     fixture_end(&t);
 }
 
@@ -783,12 +793,10 @@ TEST(new_projects_and_groups_are_notified)
     clear_received(&t.caller);
     struct store *s = memory_store(t.m);
     CHECK_INT(store_add_group(s, &g, NULL, &t.e), 0);
-    wait_notifications(&t.caller, 1);
-    CHECK_STR(received(&t.caller), UPDATED(P_GROUPS));
+    wait_for(&t, UPDATED(P_GROUPS), 1);
     clear_received(&t.caller);
     CHECK(fixture_note(&t, "two", "new", "global", NULL));
-    wait_notifications(&t.caller, 1);
-    CHECK_STR(received(&t.caller), list);
+    wait_for(&t, list, 1);
     fixture_end(&t);
 }
 
