@@ -59,4 +59,20 @@ struct agent_given {
 int agent_digest(struct memory *m, struct fumi_arena *a, struct fumi_str project, size_t max_tokens,
                  struct fumi_str *out, struct agent_given *given, struct fumi_err *e);
 
+/* The kind of the injection of a digest by a hook. */
+#define AGENT_SESSION_START "session-start"
+
+/* Writes the notes that most likely answer a prompt of the user (confidence high), as Markdown of
+ * at most max_tokens (tokens_of), in the arena. *out is empty if there are none. A note that the
+ * session was given since its last digest is left out. *given receives the notes. Returns -1 and
+ * sets *e on failure. */
+struct agent_recall {
+    struct fumi_str project, prompt;
+    struct fumi_str session; /* null: not known, and no note is left out */
+    size_t max_tokens;
+    int64_t ms; /* time limit for embedding the prompt */
+};
+int agent_recall(struct memory *m, struct fumi_arena *a, const struct agent_recall *r,
+                 struct fumi_str *out, struct agent_given *given, struct fumi_err *e);
+
 #endif

@@ -18,5 +18,6 @@ void given_record(const struct agent_given *g, struct memory *m, const struct fu
                                 .by = memory_author_of(m, call),
                                 .kind = fumi_str(kind),
                                 .ids = {(struct fumi_str *)(uintptr_t)g->ids, g->n}};
-    memory_add_injection(m, &i, g->seqs, g->n);
+    if (g->n)
+        memory_add_injection(m, &i, g->seqs, g->n);
 }

@@ -1,7 +1,7 @@
 /* fumi setup: adds the memory to the configuration files of an agent.
  *
- * There are up to three parts: the server, the hook and the instructions. Each part is one entry in
- * one file. All parts are checked before the first file is written. */
+ * There are up to three parts: the server, the hooks and the instructions. Each part is in one
+ * file. All parts are checked before the first file is written. */
 #include "app/cli_notes.h"
 #include "app/command.h"
 #include "app/setup_agents.h"
@@ -30,7 +30,8 @@ static const struct fumi_field fields[] = {
     FIELD(tools, "tools", "Tools that the agent gets.", .choices = config_tool_sets,
           .def = "\"all\""),
     FIELD(hook, "hook",
-          "Also add a hook that shows the memory to the agent when a session starts."),
+          "Also add hooks, which show the agent what it should know: when a session starts, and "
+          "at a prompt that the memory has an answer to."),
     FIELD(
         instructions, "instructions",
         "Also add instructions for using the memory to AGENTS.md (or CLAUDE.md, GEMINI.md) in the "
@@ -44,13 +45,46 @@ static const struct fumi_shape shape = FUMI_SHAPE(struct setup_flags, fields);
 
 static const struct flag_alias aliases[] = {{"n", "dry-run"}, COMMAND_ALIASES};
 
-/* One entry in one file. */
+struct setup_entry {
+    struct setup_spot spot;
+    struct fumi_str text;
+};
+
+/* The entries in one file. */
 struct setup_part {
     const char *what;
-    struct fumi_str path, entry;
-    struct setup_spot spot;
+    struct fumi_str path;
+    struct setup_entry entries[SETUP_EVENTS];
+    size_t n;
     bool shared;
 };
+
+/* Adds all entries to a text, or removes them. */
+static int put_all(struct fumi_arena *a, const struct setup_part *p, struct fumi_str text,
+                   struct fumi_str *out, struct fumi_err *e)
+{
+    *out = text;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct setup_entry *one = &p->entries[i];
+        const struct setup_text now = {p->path, *out};
+        if (one->spot.format->put(a, &one->spot, &now, one->text, out, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int drop_all(struct fumi_arena *a, const struct setup_part *p, struct fumi_str text,
+                    struct fumi_str *out, struct fumi_err *e)
+{
+    *out = text;
+    for (size_t i = p->n; i-- > 0;) {
+        const struct setup_entry *one = &p->entries[i];
+        const struct setup_text now = {p->path, *out};
+        if (one->spot.format->drop(a, &one->spot, &now, out, e))
+            return -1;
+    }
+    return 0;
+}
 
 static void add_word(struct fumi_strs *words, struct fumi_str word)
 {
@@ -118,9 +152,10 @@ static int server_of(struct invocation *i, struct setup_server *s, struct fumi_e
     return 0;
 }
 
-static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_err *e)
+static int hook_line(struct invocation *i, const struct setup_event *v, struct fumi_str *line,
+                     struct fumi_err *e)
 {
-    static const char *const hook[] = {SETUP_HOOK, NULL};
+    const char *const hook[] = {v->command, NULL};
     struct fumi_strs words;
     struct fumi_buf b = {0};
     if (command_line(i, hook, &words, e))
@@ -128,7 +163,7 @@ static int hook_line(struct invocation *i, struct fumi_str *line, struct fumi_er
     for (size_t k = 0; k < words.n; k++) {
         if (k)
             fumi_buf_put(&b, ' ');
-        if (k == 1) /* SETUP_HOOK: several arguments in one string */
+        if (k == 1) /* several arguments in one string */
             fumi_buf_add(&b, words.items[k].p, words.items[k].n);
         else
             show_word(&b, words.items[k]);
@@ -142,12 +177,11 @@ static int server_part(struct invocation *i, const struct setup_agent *g, struct
 {
     const struct setup_flags *f = i->flags;
     struct setup_server server;
-    *p = (struct setup_part){
-        .what = "server", .spot = g->spot, .shared = f->scope == SETUP_PROJECT};
+    *p = (struct setup_part){.what = "server", .n = 1, .shared = f->scope == SETUP_PROJECT};
     if (server_of(i, &server, e) ||
         setup_location_path(i->a, &g->server, (enum setup_scope)f->scope, &p->path, e))
         return -1;
-    p->entry = setup_server_entry(i->a, g, &server);
+    p->entries[0] = (struct setup_entry){g->spot, setup_server_entry(i->a, g, &server)};
     return 0;
 }
 
@@ -155,14 +189,16 @@ static int hook_part(struct invocation *i, const struct setup_agent *g, struct s
                      struct fumi_err *e)
 {
     const struct setup_flags *f = i->flags;
-    struct fumi_str line;
-    *p = (struct setup_part){
-        .what = "hook", .spot = g->hook_spot, .shared = f->scope == SETUP_PROJECT};
-    if (hook_line(i, &line, e) ||
-        setup_location_path(i->a, &g->hook, (enum setup_scope)f->scope, &p->path, e))
-        return -1;
-    p->entry = setup_hook_entry(i->a, g, line);
-    return 0;
+    *p = (struct setup_part){.what = "hooks", .shared = f->scope == SETUP_PROJECT};
+    for (; p->n < SETUP_EVENTS && g->events[p->n].command; p->n++) {
+        const struct setup_event *v = &g->events[p->n];
+        struct fumi_str line;
+        if (hook_line(i, v, &line, e))
+            return -1;
+        p->entries[p->n] = (struct setup_entry){{&setup_hook, v->path, g->strict, v->command},
+                                                setup_hook_entry(i->a, v, line)};
+    }
+    return setup_location_path(i->a, &g->hook, (enum setup_scope)f->scope, &p->path, e);
 }
 
 static int text_part(struct invocation *i, const struct setup_agent *g, struct setup_part *p,
@@ -170,29 +206,46 @@ static int text_part(struct invocation *i, const struct setup_agent *g, struct s
 {
     struct fumi_str none = {0};
     *p = (struct setup_part){.what = "instructions",
-                             .entry = setup_instructions(),
-                             .spot = {&setup_block, NULL, false},
+                             .entries = {{{.format = &setup_block}, setup_instructions()}},
+                             .n = 1,
                              .shared = true};
     return files_expand(i->a, fumi_str(g->instructions), none, &p->path, e);
 }
 
-/* Finds the backup from which our entry was made: adding the entry to it gives the present text.
- * *out stays null if there is no such backup. */
-static int find_original(struct fumi_arena *a, const struct setup_part *p,
-                         const struct setup_text *now, struct fumi_str *out, struct fumi_err *e)
+/* The part with the entries as they are in the text, which may differ from those that would be
+ * written now. Entries that are not there are left out. */
+static int find_all(struct fumi_arena *a, const struct setup_part *p, struct fumi_str text,
+                    struct setup_part *found, struct fumi_err *e)
+{
+    const struct setup_text now = {p->path, text};
+    *found = *p;
+    found->n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        struct setup_entry one = p->entries[i];
+        if (one.spot.format->find(a, &one.spot, &now, &one.text, e))
+            return -1;
+        if (one.text.p)
+            found->entries[found->n++] = one;
+    }
+    return 0;
+}
+
+/* Finds the backup from which our entries were made: it has none of them, and adding them gives the
+ * present text. *out stays null if there is no such backup. */
+static int find_original(struct fumi_arena *a, const struct setup_part *p, struct fumi_str now,
+                         struct fumi_str *out, struct fumi_err *e)
 {
     struct fumi_strs kept;
-    struct fumi_str entry, other, made;
+    struct setup_part ours, other;
+    struct fumi_str made;
     struct fumi_err ignored;
-    if (p->spot.format->find(a, &p->spot, now, &entry, e) || setup_backups(a, p->path, &kept, e))
+    if (find_all(a, p, now, &ours, e) || setup_backups(a, p->path, &kept, e))
         return -1;
     for (size_t k = 0; k < kept.n; k++) {
-        struct setup_text old = {p->path, kept.items[k]};
-        if (p->spot.format->find(a, &p->spot, &old, &other, &ignored) || other.p ||
-            p->spot.format->put(a, &p->spot, &old, entry, &made, &ignored) ||
-            !fumi_eq(made, now->text))
+        if (find_all(a, p, kept.items[k], &other, &ignored) || other.n ||
+            put_all(a, &ours, kept.items[k], &made, &ignored) || !fumi_eq(made, now))
             continue;
-        *out = old.text;
+        *out = kept.items[k];
         return 0;
     }
     return 0;
@@ -213,18 +266,17 @@ static bool is_nothing(struct fumi_str s)
     return n == 0 || strcmp(left, "{}") == 0;
 }
 
-/* Removes our entry. A file that then is empty and has no backup was created by fumi: it is
+/* Removes our entries. A file that then is empty and has no backup was created by fumi: it is
  * deleted. */
 static int undo(struct fumi_arena *a, const struct setup_part *p, struct setup_write *w,
                 struct fumi_err *e)
 {
-    struct setup_text now = {p->path, w->old.text};
     struct fumi_str kept = {0};
-    if (p->spot.format->drop(a, &p->spot, &now, &w->text, e))
+    if (drop_all(a, p, w->old.text, &w->text, e))
         return -1;
-    if (fumi_eq(w->text, now.text))
+    if (fumi_eq(w->text, w->old.text))
         return 0;
-    if (find_original(a, p, &now, &kept, e))
+    if (find_original(a, p, w->old.text, &kept, e))
         return -1;
     w->remove = !kept.p && is_nothing(w->text);
     if (kept.p)
@@ -265,9 +317,7 @@ static int run_part(struct invocation *i, const struct setup_part *p, bool only_
     struct setup_write w = {.path = p->path, .shared = p->shared};
     if (setup_read(i->a, p->path, &w.old, e))
         return -1;
-    struct setup_text now = {p->path, w.old.text};
-    if (f->undo ? undo(i->a, p, &w, e)
-                : p->spot.format->put(i->a, &p->spot, &now, p->entry, &w.text, e))
+    if (f->undo ? undo(i->a, p, &w, e) : put_all(i->a, p, w.old.text, &w.text, e))
         return -1;
     return only_check ? 0 : apply(i, p, &w, e);
 }
@@ -322,7 +372,7 @@ static void advise(struct invocation *i, const struct setup_agent *g, bool insta
     if (!f->http.p)
         advise_variables();
     if (f->http.p && f->hook)
-        printf("note: the hook reads the memory on this machine, not that of %.*s.\n",
+        printf("note: the hooks read the memory on this machine, not that of %.*s.\n",
                FUMI_ARG(f->http));
     if (g->notes[f->scope])
         printf("note: %s\n", g->notes[f->scope]);
@@ -344,10 +394,7 @@ static int check(struct invocation *i, const struct setup_agent *g)
         return command_misuse(i, "--config, --data-dir and --db belong to the server that --http "
                                  "names: give them there");
     if (f->hook && !has_hook(g))
-        return command_misuse(i,
-                              "%s has no hook for the start of a session; use --instructions "
-                              "instead",
-                              g->title);
+        return command_misuse(i, "%s has no hooks; use --instructions instead", g->title);
     return STATUS_OK;
 }
 

@@ -157,7 +157,9 @@ static void shells(const struct completion *x)
 
 static void hooks(const struct completion *x)
 {
-    offer(x, FUMI_STR("session-start"), FUMI_STR(""));
+    static const char *const names[] = {"session-start", "prompt", "pre-compact", "session-end",
+                                        NULL};
+    offer_all(x, names);
 }
 
 static void model_words(const struct completion *x)

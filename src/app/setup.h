@@ -18,6 +18,7 @@ struct setup_spot {
     const struct setup_format *format;
     const char *const *path; /* JSON: the names of the members that lead to it; NULL at the end */
     bool strict;             /* JSON: the agent accepts no comments and no trailing commas */
+    const char *command;     /* setup_hook: a hook whose command contains this text is ours */
 };
 
 /* A file format. An entry is a JSON object; that of setup_block is its text. The functions return
@@ -39,9 +40,6 @@ extern const struct setup_format
     setup_hook; /* an element of a JSON array, recognized by our command */
 extern const struct setup_format setup_toml;  /* the table [mcp_servers.fumi] */
 extern const struct setup_format setup_block; /* Markdown between two marker comments */
-
-/* A hook whose command contains this text is ours. */
-#define SETUP_HOOK "hook session-start --format json"
 
 /* Sets the error "FILE: line 3: MESSAGE" for the byte `at` of the text. Returns -1. */
 int setup_fail_at(struct fumi_err *e, const struct setup_text *t, size_t at, const char *fmt, ...)

@@ -8,10 +8,14 @@
 static const char *const mcp_servers[] = {"mcpServers", "fumi", NULL};
 static const char *const servers[] = {"servers", "fumi", NULL};
 static const char *const mcp[] = {"mcp", "fumi", NULL};
-static const char *const session_start[] = {"hooks", "SessionStart", NULL};
 
 /* The hook runs when a session has no digest of the memory yet: not when a session is resumed. */
 #define NEW_SESSION "startup|clear|compact"
+
+#define HOOK(event, name, matcher)                                                                 \
+    {                                                                                              \
+        {"hooks", event, NULL}, "hook " name " --format json", matcher                             \
+    }
 
 const struct setup_agent setup_agents[SETUP_AGENTS] = {
     {
@@ -23,10 +27,12 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .server = {"CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json", ".mcp.json", NULL},
         .hook = {"CLAUDE_CONFIG_DIR", "settings.json", ".claude/settings.json",
                  ".claude/settings.json", NULL},
-        .spot = {&setup_member, mcp_servers, true},
-        .hook_spot = {&setup_hook, session_start, true},
+        .spot = {.format = &setup_member, .path = mcp_servers, .strict = true},
         .style = {"stdio", "http", false, false},
-        .matcher = NEW_SESSION,
+        .events = {HOOK("SessionStart", "session-start", NEW_SESSION),
+                   HOOK("UserPromptSubmit", "prompt", NULL),
+                   HOOK("PreCompact", "pre-compact", NULL), HOOK("Stop", "session-end", NULL)},
+        .strict = true,
         .instructions = "CLAUDE.md",
         .notes = {NULL, "Claude Code asks once whether to trust the servers of this project."},
     },
@@ -37,12 +43,14 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .directory = ".codex",
         .server = {"CODEX_HOME", "config.toml", ".codex/config.toml", ".codex/config.toml", NULL},
         .hook = {"CODEX_HOME", "hooks.json", ".codex/hooks.json", ".codex/hooks.json", NULL},
-        .spot = {&setup_toml, NULL, false},
-        .hook_spot = {&setup_hook, session_start, true},
-        .matcher = NEW_SESSION,
+        .spot = {.format = &setup_toml},
+        .events = {HOOK("SessionStart", "session-start", NEW_SESSION),
+                   HOOK("UserPromptSubmit", "prompt", NULL), HOOK("Stop", "session-end", NULL)},
+        .strict = true,
         .instructions = "AGENTS.md",
         .notes = {NULL, "Codex reads .codex/config.toml only in projects that you trust."},
-        .hook_note = "Codex runs a new hook only after you have reviewed it: type /hooks in Codex.",
+        .hook_note =
+            "Codex runs new hooks only after you have reviewed them: type /hooks in Codex.",
     },
     {
         .name = "gemini-cli",
@@ -54,9 +62,10 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
                    ".gemini/settings.json", NULL},
         .hook = {"GEMINI_CLI_HOME", ".gemini/settings.json", ".gemini/settings.json",
                  ".gemini/settings.json", NULL},
-        .spot = {&setup_member, mcp_servers, false},
-        .hook_spot = {&setup_hook, session_start, false},
+        .spot = {.format = &setup_member, .path = mcp_servers},
         .style = {NULL, "http", false, false},
+        .events = {HOOK("SessionStart", "session-start", NULL),
+                   HOOK("BeforeAgent", "prompt", NULL)},
         .instructions = "GEMINI.md",
         .notes = {"Gemini CLI starts servers only in folders that you trust.",
                   "Gemini CLI starts servers only in folders that you trust."},
@@ -68,7 +77,7 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .directory = ".config/opencode",
         .server = {"XDG_CONFIG_HOME", "opencode/opencode.json", ".config/opencode/opencode.json",
                    "opencode.json", "c"},
-        .spot = {&setup_member, mcp, false},
+        .spot = {.format = &setup_member, .path = mcp},
         .style = {"local", "remote", true, true},
         .instructions = "AGENTS.md",
     },
@@ -78,7 +87,7 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .programs = {"cursor", "cursor-agent"},
         .directory = ".cursor",
         .server = {NULL, NULL, ".cursor/mcp.json", ".cursor/mcp.json", NULL},
-        .spot = {&setup_member, mcp_servers, false},
+        .spot = {.format = &setup_member, .path = mcp_servers},
         .instructions = "AGENTS.md",
         .notes = {"You may have to enable the server in the settings of Cursor.",
                   "You may have to enable the server in the settings of Cursor."},
@@ -91,7 +100,7 @@ const struct setup_agent setup_agents[SETUP_AGENTS] = {
         .directory = ".config/Code",
         .server = {"XDG_CONFIG_HOME", "Code/User/mcp.json", ".config/Code/User/mcp.json",
                    ".vscode/mcp.json", NULL},
-        .spot = {&setup_member, servers, false},
+        .spot = {.format = &setup_member, .path = servers},
         .style = {"stdio", "http", false, false},
         .instructions = "AGENTS.md",
         .notes = {"VS Code asks whether you trust the server when it first starts it.",
@@ -257,15 +266,15 @@ struct fumi_str setup_server_entry(struct fumi_arena *a, const struct setup_agen
     return fumi_buf_keep(&b, a);
 }
 
-struct fumi_str setup_hook_entry(struct fumi_arena *a, const struct setup_agent *g,
+struct fumi_str setup_hook_entry(struct fumi_arena *a, const struct setup_event *v,
                                  struct fumi_str command)
 {
     struct fumi_buf b = {0};
     struct fumi_out o = {.buf = &b};
     fumi_put_open(&o, '{');
-    if (g->matcher) {
+    if (v->matcher) {
         fumi_put_key(&o, "matcher");
-        fumi_put_str(&o, fumi_str(g->matcher));
+        fumi_put_str(&o, fumi_str(v->matcher));
     }
     fumi_put_key(&o, "hooks");
     fumi_put_open(&o, '[');

@@ -21,17 +21,27 @@ struct setup_style {
     bool enabled;                 /* has a member "enabled" */
 };
 
+/* A hook: what the agent runs at an event. */
+struct setup_event {
+    const char *path[3]; /* of the list of hooks in the file; NULL at the end */
+    const char *command; /* of fumi */
+    const char *matcher; /* NULL: no such member */
+};
+
+enum { SETUP_EVENTS = 4 };
+
 struct setup_agent {
     const char *name, *alias, *title;
     const char *programs[3];
     const char *directory; /* in the home directory; exists if the agent has been used */
     struct setup_location server, hook; /* hook.home NULL: the agent has no hooks */
-    struct setup_spot spot, hook_spot;
+    struct setup_spot spot;
     struct setup_style style;
-    const char *matcher;      /* of the hook; NULL: no such member */
-    const char *instructions; /* the instruction file that it reads in a project */
-    const char *notes[2];     /* printed after setup, by scope; may be NULL */
-    const char *hook_note;    /* may be NULL */
+    struct setup_event events[SETUP_EVENTS]; /* command NULL after the last one */
+    bool strict;                             /* of the file with the hooks, see struct setup_spot */
+    const char *instructions;                /* the instruction file that it reads in a project */
+    const char *notes[2];                    /* printed after setup, by scope; may be NULL */
+    const char *hook_note;                   /* may be NULL */
 };
 
 enum { SETUP_AGENTS = 6 };
@@ -54,7 +64,7 @@ struct setup_server {
 /* Entries for setup_format.put. The command of the hook is a command line for a shell. */
 struct fumi_str setup_server_entry(struct fumi_arena *a, const struct setup_agent *g,
                                    const struct setup_server *s);
-struct fumi_str setup_hook_entry(struct fumi_arena *a, const struct setup_agent *g,
+struct fumi_str setup_hook_entry(struct fumi_arena *a, const struct setup_event *v,
                                  struct fumi_str command);
 struct fumi_str setup_instructions(void);
 

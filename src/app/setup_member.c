@@ -184,23 +184,23 @@ static int drop_member(struct fumi_arena *a, const struct setup_spot *s, const s
 
 const struct setup_format setup_member = {find_member, put_member, drop_member};
 
-/* {"matcher":...,"hooks":[{"type":"command","command":"... hook session-start"}]} in an array. */
+/* {"matcher":...,"hooks":[{"type":"command","command":"... hook NAME"}]} in an array. */
 struct hook_entry {
     const struct fumi_val *list, *group, *hooks, *one; /* NULL: not found */
 };
 
-static bool is_ours(const struct fumi_val *one)
+static bool is_ours(const struct setup_spot *s, const struct fumi_val *one)
 {
     const struct fumi_val *command = fumi_get(one, "command");
     return fumi_is(command, FUMI_STRING) &&
-           memmem(command->p, command->n, SETUP_HOOK, sizeof(SETUP_HOOK) - 1);
+           memmem(command->p, command->n, s->command, strlen(s->command));
 }
 
-static void find_one(const struct fumi_val *group, struct hook_entry *h)
+static void find_one(const struct setup_spot *s, const struct fumi_val *group, struct hook_entry *h)
 {
     const struct fumi_val *hooks = fumi_get(group, "hooks");
     for (const struct fumi_val *i = fumi_first(hooks); i && !h->one; i = fumi_after(hooks, i)) {
-        if (is_ours(i))
+        if (is_ours(s, i))
             *h = (struct hook_entry){h->list, group, hooks, i};
     }
 }
@@ -223,7 +223,7 @@ static int locate(struct fumi_arena *a, const struct setup_spot *s, const struct
                              s->path[n - 1]);
     h->list = list;
     for (const struct fumi_val *i = fumi_first(list); i; i = fumi_after(list, i))
-        find_one(i, h);
+        find_one(s, i, h);
     return 0;
 }
 

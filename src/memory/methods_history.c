@@ -372,7 +372,8 @@ struct injection_item {
 static const struct fumi_field injection_fields[] = {
     FUMI_FIELD(struct injection_item, at, "at", "When it was given, UTC."),
     FUMI_FIELD(struct injection_item, kind, "kind",
-               "The hook (session-start), the prompt (session_start, recall) or resource."),
+               "The hook (session-start, prompt, session-end), the prompt (session_start, recall) "
+               "or resource."),
     FUMI_FIELD(struct injection_item, project, "projectId", "The project.", .flags = FUMI_OMIT),
     FUMI_FIELD(struct injection_item, to, "to", "Who received it.", .shape = &change_author_shape),
     FUMI_FIELD(struct injection_item, ids, "ids", "Ids of the notes, in their order."),

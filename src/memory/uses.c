@@ -88,7 +88,7 @@ void memory_add_injection(struct memory *m, const struct injection *i, const int
 {
     int64_t now = fumi_now();
     struct fumi_err e = {0};
-    if (m->o.scope.read_only || !n)
+    if (m->o.scope.read_only)
         return;
     pthread_mutex_lock(&m->lock);
     bool counted = m->worker.started;

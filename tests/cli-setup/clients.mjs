@@ -27,7 +27,7 @@ const colours = /\x1b\[[0-9;]*m/g;
 // Runs a program until it exits, with a minimal environment.
 async function run(where, program, args, env = {}, input = "") {
   const own = { HOME: where.home, PATH: process.env.PATH, TERM: "dumb", NO_COLOR: "1", GEMINI_CLI_TRUST_WORKSPACE: "true",
-    DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", ...env };
+    DISABLE_AUTOUPDATER: "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", FUMI_HOOK_TIMEOUT: "60000", ...env };
   if (process.env.FUMI_MODEL) own.FUMI_MODEL = process.env.FUMI_MODEL;
   const child = spawn(program, args, { cwd: where.work, env: own, timeout: patience, killSignal: "SIGKILL" });
   let out = "";
@@ -144,25 +144,39 @@ async function model(context) {
   return { asked, url: `http://127.0.0.1:${server.address().port}` };
 }
 
+// The prompt is the last argument.
 const hooked = [
-  { name: "claude-code", program: "claude", args: ["-p", "hi"], env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "any" }) },
-  { name: "codex", program: "codex", args: ["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", "hi"], file: ".codex/config.toml",
+  { name: "claude-code", program: "claude", args: ["-p"], env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "any" }) },
+  { name: "codex", program: "codex", args: ["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"], file: ".codex/config.toml",
     text: (url) => `model = "fake"\nmodel_provider = "fake"\n[model_providers.fake]\nname = "fake"\nbase_url = "${url}/v1"\nwire_api = "responses"\n` },
-  { name: "gemini-cli", program: "gemini", args: ["-p", "hi"], file: ".gemini/settings.json",
+  { name: "gemini-cli", program: "gemini", args: ["-p"], file: ".gemini/settings.json",
     text: () => '{"security": {"auth": {"selectedType": "gemini-api-key"}}}',
     env: (url) => ({ GEMINI_API_KEY: "any", GOOGLE_GEMINI_BASE_URL: url }) },
 ];
 
 for (const agent of hooked) {
-  test(`${agent.name} sends the output of the hook to its model`, { timeout: 4 * patience }, async (context) => {
+  test(`${agent.name} sends what the hooks print to its model`, { timeout: 6 * patience }, async (context) => {
     const where = place(context);
     const { asked, url } = await model(context);
     if (agent.file) put(where, agent.file, agent.text(url));
     const data = join(where.home, "a memory");
-    const { status, out } = await run(where, fumi, ["add", "--data-dir", data, "--tags", "rule", "Zebra stripes are mandatory."]);
-    assert.equal(status, 0, out);
+    const start = "Zebra stripes are mandatory.", fact = "The harbour crane of Bergen is painted violet.";
+    for (const words of [["--tags", "rule", start], ["--group", "facts", fact]]) {
+      const { status, out } = await run(where, fumi, ["add", "--data-dir", data, ...words]);
+      assert.equal(status, 0, out);
+    }
     await setup(where, agent.name, "--hook", "--data-dir", data);
-    const ran = await run(where, programs[agent.program], agent.args, agent.env?.(url));
-    assert.ok(asked.some((body) => body.includes("Zebra stripes are mandatory.")), ran.out);
+    const sent = async (prompt) => {
+      asked.length = 0;
+      const { out } = await run(where, programs[agent.program], [...agent.args, prompt], agent.env?.(url));
+      assert.ok(asked.some((body) => body.includes(start)), out);
+      return asked.some((body) => body.includes(fact));
+    };
+    assert.ok(await sent("In which colour is the harbour crane of Bergen painted?"), "the note was not given");
+    assert.ok(!(await sent("Write a haiku about autumn leaves.")), "a note without relevance was given");
+    const { out } = await run(where, fumi, ["call", "memory.injections", "--data-dir", data]);
+    const kinds = JSON.parse(out).items.map((one) => one.kind).sort();
+    assert.deepEqual(kinds, ["prompt", "session-start", "session-start"], out);
+    assert.ok(JSON.parse(out).items.every((one) => one.to.session), out);
   });
 }
