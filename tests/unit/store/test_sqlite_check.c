@@ -506,6 +506,45 @@ TEST(damaged_pages_never_give_a_wrong_text)
 
 /* Backups. */
 
+struct told {
+    int64_t calls, stop_at, done, total;
+};
+
+static bool tell(void *arg, int64_t done, int64_t total)
+{
+    struct told *t = arg;
+    t->done = done;
+    t->total = total;
+    return ++t->calls != t->stop_at;
+}
+
+/* What is told rises to the total; where it answers no, nothing is left behind. */
+TEST(backup_and_check_tell_their_progress_and_can_be_stopped)
+{
+    struct fixture t = {0};
+    struct told told = {.stop_at = 1};
+    CHECK(fixture_open(&t));
+    CHECK_INT(fixture_add(&t, "1", "giraffe", 0.1), 0);
+    fixture_shut(&t);
+    struct store_sqlite_options o = {
+        .path = t.path, .log = &fixture_silent, .progress = {tell, &told}};
+    t.s = store_sqlite_open(&o, &t.e);
+    CHECK(t.s != NULL);
+    struct fumi_str copy = fumi_fmt(&t.a, "%s/copy.db", t.top);
+    CHECK_INT(store_backup(t.s, copy, &t.e), -1);
+    CHECK(access(copy.p, F_OK) != 0);
+    told = (struct told){.stop_at = 3};
+    CHECK_INT(store_check(t.s, true, NULL, NULL, &t.e), -1);
+    CHECK_INT(told.done, 2);
+    told = (struct told){0};
+    CHECK_INT(store_check(t.s, true, NULL, NULL, &t.e), 0);
+    CHECK_INT(told.calls, told.total);
+    told = (struct told){0};
+    CHECK_INT(store_backup(t.s, copy, &t.e), 0);
+    CHECK(told.calls > 0 && told.total >= told.done);
+    fixture_end(&t);
+}
+
 TEST(a_backup_is_a_whole_store)
 {
     struct fixture t = {0};
