@@ -174,7 +174,7 @@ export function cases(ids, repository) {
 
     normal("hook session-start", { data: true });
     odd("hook --help");
-    wrong("hook session-end", 2, /session-start/);
+    wrong("hook session-middle", 2, /session-start/);
 
     both("setup");
     odd("setup codex --dry-run");
