@@ -132,6 +132,9 @@ void render_note(struct fumi_buf *b, struct fumi_arena *a, const struct note *n,
     add_tags(b, a, n->tags);
     if (n->source.n)
         render_add(b, fumi_fmt(a, " · from %.*s", FUMI_ARG(render_quoted(a, n->source, SIZE_MAX))));
+    if (n->superseded_by.p)
+        render_add(b, fumi_fmt(a, " · superseded by id %.*s",
+                               FUMI_ARG(name(a, n->superseded_by, ID_MOST))));
     render_add(b, FUMI_STR("\n\n"));
     add_text(b, cut);
     if (cut.n < n->text.n)

@@ -134,6 +134,7 @@ void omit_global_group(struct note *n)
 void show_note(struct fumi_call *call, struct note *n)
 {
     show_id(call, ID_TO_DELETE, &n->id);
+    show_id(call, ID_TO_DELETE, &n->superseded_by);
     if (call->compact)
         omit_global_group(n);
 }

@@ -265,6 +265,9 @@ static struct result next_result(struct loaded *l, const struct note *n)
     r.note = *n;
     if (l->q->s->short_ids && r.short_id.p)
         r.note.id = r.short_id;
+    if (l->q->s->short_ids && n->superseded_by.p)
+        r.note.superseded_by = memory_short_id(l->q->m, l->q->a, ID_OF_NOTE | ID_OF_GLOBAL,
+                                               n->superseded_by);
     return r;
 }
 

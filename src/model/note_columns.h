@@ -74,7 +74,7 @@
     X(T, at, SUPERSEDED_BY, superseded_by, struct fumi_str, "supersededBy", "superseded_by", 0,    \
       ABSENT, (""),                                                                                \
       ABSENT, (""),                                                                                \
-      FUMI_OMIT | FUMI_DETAIL, 0, "Id of the note that replaces this one.")                        \
+      FUMI_OMIT, 0, "Id of the note that replaces this one.")                                      \
     X(T, at, EXPIRES, expires, struct fumi_time, "expiresAt", "expires", 0,                        \
       OPTIONAL, ("The note is deleted at this time.",                                              \
                  .flags = FUMI_NULLABLE | FUMI_OMIT | FUMI_DETAIL),                                \

@@ -84,6 +84,35 @@ TEST(twelve_corrections)
     fixture_end(&t);
 }
 
+/* An agent that reads an outdated note, by its id or in a search that includes such notes, is told
+ * which note replaces it, by the id that tools show. */
+TEST(agents_are_told_what_is_superseded)
+{
+    struct fixture t;
+    bool failed;
+    CHECK(fixture_begin(&t, AGENT_ALL));
+    struct fumi_str old = add_text(&t, "p", pairs[0].old, FUMI_STR(""));
+    struct fumi_str new = add_text(&t, "p", pairs[0].new,
+                                   fumi_fmt(&t.a, ",\"supersedes\":[\"%.*s\"]", FUMI_ARG(old)));
+    struct fumi_str brief = {new.p, 8}, by_id = fumi_fmt(&t.a, "{\"id\":\"%.*s\"}", FUMI_ARG(old));
+    const struct fumi_val *v = fixture_tool(&t, "memory_get", by_id, &failed);
+    CHECK(!failed && fumi_eq(fixture_text(&t, v, "supersededBy"), brief));
+    v = fixture_tool(
+        &t, "memory_search",
+        FUMI_STR("{\"projectId\":\"p\",\"query\":\"MySQL\",\"includeSuperseded\":true}"), &failed);
+    v = fumi_get(v, "results");
+    CHECK(!failed && !fumi_get(fumi_first(v), "supersededBy"));
+    CHECK(fumi_eq(fixture_text(&t, fumi_after(v, fumi_first(v)), "supersededBy"), brief));
+    v = fixture_tool(&t, "memory_list_recent",
+                     FUMI_STR("{\"projectId\":\"p\",\"includeSuperseded\":true}"), &failed);
+    v = fumi_get(v, "items");
+    CHECK(fumi_eq(fixture_text(&t, fumi_after(v, fumi_first(v)), "supersededBy"), brief));
+    v = ASK(&t, "resources/read", "{\"uri\":\"memory://note/%.*s\"}", FUMI_ARG(old));
+    CHECK(holds(fixture_text(&t, fumi_first(fumi_get(v, "contents")), "text"),
+                fumi_fmt(&t.a, "superseded by id %.*s", FUMI_ARG(new)).p));
+    fixture_end(&t);
+}
+
 TEST(without_being_told_nothing_is_hidden)
 {
     struct fixture t;
