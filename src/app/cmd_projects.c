@@ -33,12 +33,6 @@ static void print_list(struct invocation *i, const struct fumi_val *result)
     }
 }
 
-static void print_more(const struct fumi_val *result)
-{
-    if (fumi_is(fumi_get(result, "more"), FUMI_TRUE))
-        fputs("the time limit was reached: run the command again for the rest\n", stderr);
-}
-
 static void print_moved(struct invocation *i, const struct fumi_val *result)
 {
     struct fumi_arena *a = i->a;
@@ -47,20 +41,18 @@ static void print_moved(struct invocation *i, const struct fumi_val *result)
            n == 1 ? "note was" : "notes were",
            FUMI_ARG(show_line(a, fumi_text(a, fumi_get(result, "projectId")))),
            number(result, "change"));
-    print_more(result);
 }
 
 static void print_deleted(struct invocation *i, const struct fumi_val *result)
 {
-    struct fumi_arena *a = i->a;
-    struct fumi_buf name = {0};
-    show_word(&name, fumi_text(a, fumi_get(result, "projectId")));
-    printf("deleted: %" PRId64 " notes, %" PRId64 " groups, %" PRId64 " globals; to undo this, "
-           "run fumi undo --project %.*s --since %.*s\n",
-           number(result, "notes"), number(result, "groups"), number(result, "globals"),
-           FUMI_ARG(fumi_buf_str(&name)), FUMI_ARG(fumi_text(a, fumi_get(result, "since"))));
-    fumi_buf_done(&name);
-    print_more(result);
+    static const char *const names[] = {"notes", "groups", "globals"};
+    (void)i;
+    fputs("deleted:", stdout);
+    for (size_t k = 0; k < FUMI_COUNT(names); k++) {
+        int64_t n = number(result, names[k]);
+        printf("%s %" PRId64 " %.*s", k ? "," : "", n, (int)strlen(names[k]) - (n == 1), names[k]);
+    }
+    printf("; to undo this, run fumi undo %" PRId64 "\n", number(result, "change"));
 }
 
 static const struct verb verbs[] = {

@@ -1,6 +1,5 @@
 /* Projects: which there are, and moving or deleting all that one of them holds. These methods are
  * for people: an agent gets no tool for them, and a call must name the project. */
-#include "base/clock.h"
 #include "memory/memory_parts.h"
 #include "memory/methods_parts.h"
 
@@ -124,28 +123,33 @@ static const struct fumi_field moved_fields[] = {
     FUMI_FIELD(struct moved, project, "projectId", "The project that has the notes now."),
     FUMI_FIELD(struct moved, notes, "notes", "Number of notes that were moved."),
     FUMI_FIELD(struct moved, change, "change", "Number of the change, for memory.undo."),
-    FUMI_FIELD(struct moved, more, "more",
-               "The time limit was reached: call again to move the rest."),
+    FUMI_FIELD(
+        struct moved, more, "more",
+        "The time limit was reached: memory.project_merge with both names moves the rest, in "
+        "a change of its own."),
 };
 static const struct fumi_shape moved_shape = FUMI_SHAPE(struct moved, moved_fields);
+
+/* Moves or deletes what a project has, until the time limit is near. */
+static int move_all(struct fumi_call *call, struct moving *m)
+{
+    const struct author by = author_of(call);
+    m->by = &by;
+    m->limit = PAGE;
+    do {
+        if (store_move_notes(memory_store(call->self), m, &call->err))
+            return -1;
+    } while (m->more && !is_late(call));
+    return 0;
+}
 
 static enum fumi_ret move(struct fumi_call *call, struct fumi_str from, struct fumi_str to,
                           struct moved *out)
 {
-    struct store *s = memory_store(call->self);
-    const struct author by = author_of(call);
-    struct moving m = {.from = from, .to = to, .limit = PAGE, .by = &by, .more = true};
-    int64_t before = count_of(s, from, &call->err);
-    if (before < 0)
+    struct moving m = {.from = from, .to = to};
+    if (move_all(call, &m))
         return FUMI_FAIL;
-    do {
-        if (store_move_notes(s, &m, &call->err))
-            return FUMI_FAIL;
-    } while (m.more && !is_late(call));
-    int64_t left = count_of(s, from, &call->err);
-    if (left < 0)
-        return FUMI_FAIL;
-    *out = (struct moved){to, before - left, m.change, m.more};
+    *out = (struct moved){to, m.moved.notes, m.change, m.more};
     return FUMI_OK;
 }
 
@@ -190,8 +194,7 @@ static const struct fumi_shape delete_shape = FUMI_SHAPE(struct delete_params, d
 
 struct deleted {
     struct fumi_str project;
-    int64_t notes, groups, globals;
-    struct fumi_time since;
+    int64_t notes, groups, globals, change;
     bool more;
 };
 
@@ -200,68 +203,20 @@ static const struct fumi_field deleted_fields[] = {
     FUMI_FIELD(struct deleted, notes, "notes", "Number of deleted notes."),
     FUMI_FIELD(struct deleted, groups, "groups", "Number of deleted groups."),
     FUMI_FIELD(struct deleted, globals, "globals", "Number of deleted globals."),
-    FUMI_FIELD(struct deleted, since, "since",
-               "For memory.undo with this projectId: puts all of it back."),
+    FUMI_FIELD(struct deleted, change, "change", "Number of the change, for memory.undo."),
     FUMI_FIELD(struct deleted, more, "more",
                "The time limit was reached: call again to delete the rest."),
 };
 static const struct fumi_shape deleted_shape = FUMI_SHAPE(struct deleted, deleted_fields);
 
-static int delete_notes(struct fumi_call *call, const struct author *by, struct deleted *out)
-{
-    struct store *s = memory_store(call->self);
-    const struct filter f = {
-        .project = out->project, .since = INT64_MIN, .until = INT64_MAX, .superseded = true};
-    struct fumi_arena a = {0};
-    struct notes page = {0};
-    int rc = 0;
-    do {
-        fumi_arena_reset(&a, 0);
-        rc = store_list_by_seq(s, &a, &f, 0, PAGE, &page, &call->err);
-        for (size_t i = 0; !rc && i < page.n && !(out->more = is_late(call)); i++) {
-            struct note_change change = {.by = by};
-            rc = store_delete(s, &a, page.items[i].id, &change, &call->err);
-            out->notes += !rc;
-        }
-    } while (!rc && page.n && !out->more);
-    fumi_arena_done(&a);
-    return rc;
-}
-
-/* A group without an id exists only in notes. */
-static int delete_groups(struct fumi_call *call, const struct author *by, struct deleted *out)
-{
-    struct store *s = memory_store(call->self);
-    const struct loading to = {.arena = call->arena};
-    struct groups groups = {0};
-    struct globals globals = {0};
-    if (store_list_groups(s, &to, out->project, &groups, &call->err) ||
-        store_list_globals(s, &to, out->project, FUMI_STR(""), &globals, &call->err))
-        return -1;
-    for (size_t i = 0; i < groups.n; i++) {
-        if (!groups.items[i].id.p)
-            continue;
-        if (store_delete_group(s, groups.items[i].id, by, &call->err))
-            return -1;
-        out->groups++;
-    }
-    for (size_t i = 0; i < globals.n; i++, out->globals++) {
-        struct note_change change = {.by = by};
-        if (store_delete(s, call->arena, globals.items[i].id, &change, &call->err))
-            return -1;
-    }
-    return 0;
-}
-
 static enum fumi_ret project_delete(struct fumi_call *call, const void *params, void *result)
 {
-    const struct author by = author_of(call);
-    struct deleted *out = result;
-    if (find_project(call, ((const struct delete_params *)params)->project, &out->project))
+    struct moving m = {.from = {0}};
+    if (find_project(call, ((const struct delete_params *)params)->project, &m.from) ||
+        move_all(call, &m))
         return FUMI_FAIL;
-    out->since = (struct fumi_time){fumi_now(), true};
-    if (delete_notes(call, &by, out) || (!out->more && delete_groups(call, &by, out)))
-        return FUMI_FAIL;
+    *(struct deleted *)result = (struct deleted){m.from,          m.moved.notes, m.moved.groups,
+                                                 m.moved.globals, m.change,      m.more};
     return FUMI_OK;
 }
 

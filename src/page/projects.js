@@ -8,11 +8,12 @@ export const title = "Projects";
 
 const changed = () => dispatchEvent(new Event("memory"));
 
-// Repeats the call while it leaves a rest, and offers to undo it.
-async function run(text, method, params) {
+// Makes the call, and the calls for what its time limit leaves; offers to undo all of them.
+async function run(text, method, params, rest = [method, params]) {
   try {
     const answers = [];
-    do answers.push(await call(method, params)); while (answers.at(-1).more);
+    answers.push(await call(method, params));
+    while (answers.at(-1).more) answers.push(await call(...rest));
     toast(text, can("memory.undo") && "Undo", () => undoAll(answers));
     changed();
   } catch (error) {
@@ -22,9 +23,7 @@ async function run(text, method, params) {
 
 async function undoAll(answers) {
   try {
-    const [{ since, projectId }] = answers;
-    if (since) await call("memory.undo", { since, projectId });
-    else for (const { change } of answers.reverse()) await call("memory.undo", { change });
+    for (const { change } of answers.reverse()) await call("memory.undo", { change });
     toast("Undone.");
     changed();
   } catch (error) {
@@ -35,7 +34,7 @@ async function undoAll(answers) {
 async function rename(name) {
   const to = h("input", { value: name, required: true, dir: "auto" });
   const answer = await ask("Rename a project", field("New name", to, "The path of a repository, or any name."), [["Cancel", ""], ["Rename", "yes", "primary"]]);
-  if (answer === "yes" && to.value !== name) await run("Renamed.", "memory.project_rename", { projectId: name, to: to.value });
+  if (answer === "yes" && to.value !== name) await run("Renamed.", "memory.project_rename", { projectId: name, to: to.value }, ["memory.project_merge", { projectId: name, into: to.value }]);
 }
 
 async function merge(name) {

@@ -144,5 +144,6 @@ int scoped_find_projects(struct store *base, struct fumi_arena *a, struct fumi_s
 int scoped_move_notes(struct store *base, struct moving *m, struct fumi_err *e)
 {
     const struct scoped *s = scoped_of(base);
-    return scoped_may_all(s, true, e) ? -1 : store_move_notes(s->in, m, e);
+    int refused = m->to.p ? scoped_may_all(s, true, e) : scoped_may_write(s, m->from, e);
+    return refused ? -1 : store_move_notes(s->in, m, e);
 }

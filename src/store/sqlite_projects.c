@@ -1,5 +1,6 @@
-/* Projects: what git says of them, and moving their notes to another one. Moving is a change in the
- * journal, like any other; one that needs several calls continues the change of the first. */
+/* Projects: what git says of them, and moving all that one has to another one, or deleting it. Both
+ * are changes in the journal, like any other; what needs several calls continues the change of the
+ * first. */
 #include "store/sqlite_changes.h"
 #include "store/sqlite_ops.h"
 
@@ -75,7 +76,7 @@ struct move_args {
     const struct moving *m;
     struct fumi_arena arena;
     struct store_sqlite_change change;
-    size_t moved; /* damaged notes stay in their project */
+    struct moved_rows moved; /* damaged notes stay in their project, unless they are deleted */
     bool more;
 };
 
@@ -97,11 +98,13 @@ static int move_note(struct db *d, struct move_args *v, struct fumi_str id, stru
 {
     struct stored is;
     int found = store_sqlite_find(d, &v->arena, id, 0, &is, e);
-    if (found <= 0 || is.damaged)
+    if (found <= 0 || (is.damaged && v->m->to.p))
         return found < 0 ? -1 : 0;
+    v->moved.notes++;
+    if (!v->m->to.p)
+        return store_sqlite_change_remove(d, &v->change, &is, CHANGE_DELETE, e);
     struct note to = is.note;
     to.project = v->m->to;
-    v->moved++;
     return store_sqlite_change_note(d, &v->change, &is, &to, NOTE_PROJECT, NULL, e) ||
                    store_sqlite_change_settle(d, &v->change, id, false, e)
                ? -1
@@ -120,8 +123,8 @@ static int move_group(struct db *d, struct move_args *v, struct fumi_str id, str
                           : 0;
     if (found <= 0 || taken < 0)
         return found < 0 || taken < 0 ? -1 : 0;
-    v->moved++;
-    if (taken || !valid)
+    v->moved.groups++;
+    if (taken || !valid || !v->m->to.p)
         return store_sqlite_group_drop(d, &v->change, &is, valid, e);
     struct group to = is;
     to.project = v->m->to;
@@ -140,8 +143,8 @@ static int move_global(struct db *d, struct move_args *v, struct fumi_str id, st
                           : 0;
     if (found <= 0 || taken < 0)
         return found < 0 || taken < 0 ? -1 : 0;
-    v->moved++;
-    if (taken || !valid)
+    v->moved.globals++;
+    if (taken || !valid || !v->m->to.p)
         return store_sqlite_global_drop(d, &v->change, &is, valid, e);
     struct global to = is;
     to.project = v->m->to;
@@ -167,7 +170,7 @@ static int move(struct db *d, void *arg, struct fumi_err *e)
     size_t left = m->limit;
     v->change = store_sqlite_change_begin(m->by, &v->arena);
     v->change.change = m->change;
-    v->moved = 0;
+    v->moved = (struct moved_rows){.notes = 0};
     for (size_t k = 0; k < FUMI_COUNT(kinds) && left; k++) {
         struct fumi_strs ids;
         if (read_first(d, &v->arena,
@@ -179,11 +182,11 @@ static int move(struct db *d, void *arg, struct fumi_err *e)
                 return -1;
         left -= ids.n;
     }
-    v->more = !left && v->moved;
+    v->more = !left && (v->moved.notes || v->moved.groups || v->moved.globals);
     if (v->more)
         return 0;
-    return store_sqlite_run(d, e, "UPDATE reviews SET project=?2 WHERE project=?1", "ss", m->from,
-                            m->to) ||
+    return (m->to.p && store_sqlite_run(d, e, "UPDATE reviews SET project=?2 WHERE project=?1",
+                                        "ss", m->from, m->to)) ||
                    store_sqlite_run(d, e, "DELETE FROM projects WHERE project=?1", "s", m->from)
                ? -1
                : 0;
@@ -193,7 +196,7 @@ int store_sqlite_move_notes(struct store *s, struct moving *m, struct fumi_err *
 {
     struct move_args v = {.m = m};
     m->more = false;
-    if (fumi_eq(m->from, m->to))
+    if (m->to.p && fumi_eq(m->from, m->to))
         return fumi_err_set(e, FUMI_INVALID_PARAMS,
                             "the notes are in this project already: name another one");
     int rc = m->limit ? store_sqlite_write(s, move, &v, e) : 0;
@@ -201,6 +204,9 @@ int store_sqlite_move_notes(struct store *s, struct moving *m, struct fumi_err *
     if (rc)
         return -1;
     m->change = v.change.change;
+    m->moved.notes += v.moved.notes;
+    m->moved.groups += v.moved.groups;
+    m->moved.globals += v.moved.globals;
     m->more = v.more;
     return 0;
 }

@@ -179,8 +179,8 @@ int store_drop_review(struct store *s, struct fumi_str id, struct fumi_err *e);
 
 /* Projects. find_projects: those with this remote; null: all, by name.
  * move_notes moves at most `limit` notes to another project and, when none is left, the groups and
- * globals; where the target has the same key, its own one stays. Call it again with the same struct
- * while m->more. */
+ * globals; where the target has the same key, its own one stays. Without a target, all are deleted.
+ * Call it again with the same struct while m->more. */
 int store_set_project_remote(struct store *s, struct fumi_str project, struct fumi_str remote,
                              int64_t now, struct fumi_err *e);
 int store_find_projects(struct store *s, struct fumi_arena *a, struct fumi_str remote,

@@ -154,13 +154,18 @@ struct project {
                                                       change, else of the newest note; 0: none */
 };
 
-/* Moving the notes of a project, several calls in one change. */
+struct moved_rows {
+    int64_t notes, groups, globals;
+};
+
+/* Moving or deleting what a project has, several calls in one change. */
 struct moving {
-    struct fumi_str from, to;
-    size_t limit; /* notes of one call */
+    struct fumi_str from, to; /* to null: it is deleted */
+    size_t limit;             /* notes of one call */
     const struct author *by;
-    int64_t change; /* 0 before the first call; set to the number of the change */
-    bool more;      /* result: call again */
+    int64_t change;          /* 0 before the first call; set to the number of the change */
+    struct moved_rows moved; /* of all calls; with those whose key the target had */
+    bool more;               /* result: call again */
 };
 
 struct projects {

@@ -104,18 +104,37 @@ TEST(a_project_gets_another_name)
 TEST(a_deleted_project_can_be_put_back)
 {
     struct fixture t;
-    struct fumi_time since = {.set = true};
+    struct projects left;
     CHECK(begin(&t));
     struct fumi_str a = dump(&t, "a"), b = dump(&t, "b");
+    CHECK_INT(store_set_project_remote(memory_store(t.m), FUMI_STR("a"), FUMI_STR("h/p"), 1, &t.e),
+              0);
     const struct fumi_val *r = ASK(&t, "memory.project_delete", "{\"projectId\":\"a\"}");
     CHECK_INT(number(r, "notes"), 600);
     CHECK_INT(number(r, "groups"), 1);
     CHECK_INT(number(r, "globals"), 2);
     CHECK_STR(dump(&t, "a"), "");
     CHECK(fumi_eq(dump(&t, "b"), b));
-    CHECK(fumi_time_read(fixture_text(&t, r, "since"), &since.ms));
-    CHECK(undo(&t, (struct undo_query){.since = since.ms, .project = FUMI_STR("a")}));
+    CHECK_INT(store_find_projects(memory_store(t.m), &t.a, (struct fumi_str){0}, &left, &t.e), 0);
+    CHECK(left.n == 1 && fumi_eq(left.items[0].name, FUMI_STR("b")));
+    CHECK(undo(&t, (struct undo_query){.change = number(r, "change")}));
     CHECK(fumi_eq(dump(&t, "a"), a));
+    fixture_end(&t);
+}
+
+/* What others wrote in the project after it was deleted is no part of that change. */
+TEST(putting_a_project_back_keeps_what_came_later)
+{
+    struct fixture t;
+    CHECK(begin(&t));
+    const struct fumi_val *r = ASK(&t, "memory.project_delete", "{\"projectId\":\"a\"}");
+    const struct fumi_val *later = ASK(
+        &t, "memory.add_note",
+        "{\"projectId\":\"a\",\"groupId\":\"global\",\"text\":\"Written later.\"}");
+    CHECK(undo(&t, (struct undo_query){.change = number(r, "change")}));
+    struct fumi_str a = dump(&t, "a");
+    CHECK(holds(a, "note-599"));
+    CHECK(holds(a, fumi_fmt(&t.a, "%.*s", FUMI_ARG(fixture_text(&t, later, "id"))).p));
     fixture_end(&t);
 }
 

@@ -284,6 +284,10 @@ static void lets_nothing_change(const struct scope *scope, bool reader)
     CHECK(refuses(&t, store_prune_history(t.s, 0, 0, &more, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_remove_copies(t.s, &t.a, &copies, &t.e), FUMI_LIMIT));
     CHECK(refuses(&t, store_move_notes(t.s, &m, &t.e), FUMI_LIMIT));
+    m.to = (struct fumi_str){0}; /* deletes */
+    m.from = FUMI_STR("other");
+    CHECK(refuses(&t, store_move_notes(t.s, &m, &t.e), reader ? FUMI_LIMIT : FUMI_INVALID_PARAMS));
+    m.from = FUMI_STR("p");
     if (reader) {
         struct undo_query undo = {.change = 1};
         struct injection i = {.project = m.from, .kind = ours};
