@@ -196,14 +196,13 @@ static void print_pending(const struct fumi_val *meta)
                pending == 1 ? "note is" : "notes are");
 }
 
-/* Says that the project has no notes, if that is why nothing was found. */
-static void warn_unknown(struct fumi_arena *a, const struct fumi_val *hits,
-                         const struct fumi_val *meta)
+/* Says that the project has no notes. What is found then is of other projects. */
+static void warn_unknown(struct fumi_arena *a, const struct fumi_val *meta)
 {
     int64_t n = 1;
     struct fumi_str message = show_line(a, fumi_text(a, fumi_get(meta, "message")));
     fumi_int(fumi_get(fumi_get(meta, "filtered"), "inProject"), &n);
-    if (!n && !fumi_first(hits) && message.n)
+    if (!n && message.n)
         fprintf(stderr, "%.*s\n", FUMI_ARG(message));
 }
 
@@ -215,7 +214,7 @@ static void print_text(struct invocation *i, const struct fumi_val *given, struc
     size_t most = print_confidence(hits, meta), n = 0;
     for (const struct fumi_val *hit = fumi_first(hits); n < most; hit = fumi_after(hits, hit))
         print_hit(i->a, hit, ++n, marks);
-    warn_unknown(i->a, hits, meta);
+    warn_unknown(i->a, meta);
     print_pending(meta);
     print_omitted(fumi_get(meta, "omitted"));
     if (fumi_is(fumi_get(given, "explain"), FUMI_TRUE))
