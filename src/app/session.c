@@ -192,6 +192,7 @@ int session_open(struct session *s, const struct common *flags, struct fumi_err 
 
 void session_close(struct session *s)
 {
+    session_keep_remote(s);
     if (s->client)
         fumi_client_free(s->client);
     if (s->server)

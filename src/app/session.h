@@ -8,6 +8,11 @@
 #include "memory/methods.h"
 #include "rpc/client.h"
 
+/* The repository of the working directory, if its project had no notes when the session began. */
+struct first_notes {
+    struct fumi_str project, remote;
+};
+
 struct session {
     struct fumi_arena arena; /* of the configuration */
     struct config_overrides overrides;
@@ -23,6 +28,7 @@ struct session {
     struct store *store;       /* owned by `memory` if that is not NULL */
     struct memory *memory;
     struct fumi_server *server; /* with the methods of the memory */
+    struct first_notes first;
     struct fumi_client *client;
 };
 
@@ -56,19 +62,22 @@ void session_warn(const struct session *s, const char *event, struct fumi_str te
  * in those of a method that takes one. */
 int session_place(const struct session *s, struct fumi_arena *a, struct fumi_str given,
                   struct place *out, struct fumi_err *e);
-void session_tell_place(const struct session *s, const struct place *p);
-int session_project(const struct session *s, struct fumi_arena *a, struct fumi_str given,
+void session_tell_place(struct session *s, const struct place *p);
+int session_project(struct session *s, struct fumi_arena *a, struct fumi_str given,
                     struct fumi_str *out, struct fumi_err *e);
-int session_put_project(const struct session *s, struct fumi_arena *a, const char *method,
+int session_put_project(struct session *s, struct fumi_arena *a, const char *method,
                         struct fumi_json *params, struct fumi_err *e);
 /* The same for raw params, which may be anything: adds session_home if they lack a projectId. */
 int session_add_home(struct session *s, struct fumi_arena *a, const char *method,
                      struct fumi_json *params, struct fumi_err *e);
-/* Records the remote of the repository if the project has notes. If it has none, but another
- * project of the same remote has, returns a sentence that offers to merge them, in the arena;
- * otherwise null. */
-struct fumi_str session_follow_remote(const struct session *s, struct fumi_arena *a,
+/* Records the remote of the repository if the project has notes. If another project of the same
+ * remote has notes, and this one has none or the directory of the other one is gone, returns a
+ * sentence that offers to merge them, in the arena; otherwise null. session_keep_remote, which
+ * session_close calls, records the remote of a project whose first notes this session has stored.
+ */
+struct fumi_str session_follow_remote(struct session *s, struct fumi_arena *a,
                                       const struct place *p);
+void session_keep_remote(const struct session *s);
 /* Whether a project has notes; false if the store fails. */
 bool session_has_notes(const struct session *s, struct fumi_str project);
 /* The project of the working directory for calls that name none, after session_tell_place; null if

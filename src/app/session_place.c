@@ -1,9 +1,12 @@
+#include "app/files.h"
 #include "app/git_files.h"
 #include "app/session.h"
 #include "app/show.h"
 #include "base/clock.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 int session_place(const struct session *s, struct fumi_arena *a, struct fumi_str given,
                   struct place *out, struct fumi_err *e)
@@ -54,13 +57,19 @@ static void tell_elsewhere(const struct session *s, struct fumi_arena *a, struct
                           FUMI_ARG(show_line(a, project)), FUMI_ARG(words_of(a, path, project))));
 }
 
-/* The project, other than this one, that has the most notes of the same remote. */
-static struct project other_of(const struct projects *all, struct fumi_str project)
+/* The project, other than this one, that has the most notes of the same remote; of those whose
+ * directory is gone, if `gone`. */
+static struct project other_of(struct fumi_arena *a, const struct projects *all,
+                               struct fumi_str project, bool gone)
 {
     struct project best = {.notes = 0};
-    for (size_t i = 0; i < all->n; i++)
-        if (!fumi_eq(all->items[i].name, project) && all->items[i].notes > best.notes)
-            best = all->items[i];
+    for (size_t i = 0; i < all->n; i++) {
+        const struct project *p = &all->items[i];
+        bool moved = !gone || (p->name.n && p->name.p[0] == '/' &&
+                               access(files_name(a, p->name), F_OK) && errno == ENOENT);
+        if (!fumi_eq(p->name, project) && p->notes > best.notes && moved)
+            best = *p;
+    }
     return best;
 }
 
@@ -72,9 +81,15 @@ static bool is_among(const struct projects *all, struct fumi_str project)
     return false;
 }
 
-/* A repository whose notes are stored under another path is recognised by its remote. Failures are
- * ignored: a store that can only be read keeps no remotes. */
-struct fumi_str session_follow_remote(const struct session *s, struct fumi_arena *a,
+/* Failures are ignored: a store that can only be read keeps no remotes. */
+static void keep_remote(const struct session *s, struct fumi_str project, struct fumi_str remote)
+{
+    struct fumi_err ignored;
+    store_set_project_remote(store_of(s), project, remote, fumi_now(), &ignored);
+}
+
+/* A repository whose notes are stored under another path is recognised by its remote. */
+struct fumi_str session_follow_remote(struct session *s, struct fumi_arena *a,
                                       const struct place *p)
 {
     struct fumi_str remote = {0}, none = {0};
@@ -84,24 +99,31 @@ struct fumi_str session_follow_remote(const struct session *s, struct fumi_arena
         remote = git_remote(a, p->common);
     if (!remote.p || store_find_projects(store_of(s), a, remote, &known, &ignored))
         return none;
-    if (!count(s, p->project)) {
-        struct project other = other_of(&known, p->project);
-        if (!other.notes)
-            return none;
-        return fumi_fmt(
-            a,
-            "%" PRId64 " %s of this repository (%.*s) %s stored under %.*s: to move them "
-            "here, run fumi projects merge %.*s",
-            other.notes, other.notes == 1 ? "note" : "notes", FUMI_ARG(show_line(a, remote)),
-            other.notes == 1 ? "is" : "are", FUMI_ARG(show_line(a, other.name)),
-            FUMI_ARG(words_of(a, other.name, p->project)));
-    }
-    if (s->memory && !is_among(&known, p->project))
-        store_set_project_remote(store_of(s), p->project, remote, fumi_now(), &ignored);
-    return none;
+    bool has_notes = session_has_notes(s, p->project);
+    if (s->memory && has_notes && !is_among(&known, p->project))
+        keep_remote(s, p->project, remote);
+    if (!has_notes)
+        s->first = (struct first_notes){fumi_dup(&s->arena, p->project),
+                                        fumi_dup(&s->arena, remote)};
+    struct project other = other_of(a, &known, p->project, has_notes);
+    if (!other.notes)
+        return none;
+    return fumi_fmt(a,
+                    "%" PRId64 " %s of this repository (%.*s) %s stored under %.*s: to move them "
+                    "here, run fumi projects merge %.*s",
+                    other.notes, other.notes == 1 ? "note" : "notes",
+                    FUMI_ARG(show_line(a, remote)), other.notes == 1 ? "is" : "are",
+                    FUMI_ARG(show_line(a, other.name)),
+                    FUMI_ARG(words_of(a, other.name, p->project)));
 }
 
-void session_tell_place(const struct session *s, const struct place *p)
+void session_keep_remote(const struct session *s)
+{
+    if (s->memory && s->first.remote.p && session_has_notes(s, s->first.project))
+        keep_remote(s, s->first.project, s->first.remote);
+}
+
+void session_tell_place(struct session *s, const struct place *p)
 {
     struct fumi_arena a = {0};
     if (p->warning.p)
@@ -116,7 +138,7 @@ void session_tell_place(const struct session *s, const struct place *p)
     fumi_arena_done(&a);
 }
 
-int session_project(const struct session *s, struct fumi_arena *a, struct fumi_str given,
+int session_project(struct session *s, struct fumi_arena *a, struct fumi_str given,
                     struct fumi_str *out, struct fumi_err *e)
 {
     struct place p;
@@ -180,7 +202,7 @@ struct fumi_str session_home(struct session *s, struct fumi_str *moved)
     return here.root.p || session_has_notes(s, here.project) ? here.project : none;
 }
 
-int session_put_project(const struct session *s, struct fumi_arena *a, const char *method,
+int session_put_project(struct session *s, struct fumi_arena *a, const char *method,
                         struct fumi_json *params, struct fumi_err *e)
 {
     const struct fumi_method *m = memory_method(method);
