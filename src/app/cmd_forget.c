@@ -103,8 +103,10 @@ static void print_forgotten(struct invocation *i, const struct fumi_val *result)
         notes_print_result(result);
         return;
     }
-    fumi_int(fumi_get(result, "notes"), &n);
-    printf("%" PRId64 " forgotten.\n", n);
+    if (fumi_int(fumi_get(result, "notes"), &n) && n)
+        printf("%" PRId64 " forgotten.\n", n);
+    else if (!fumi_first(fumi_get(result, "removed")))
+        puts("No copies of migrations are left.");
     print_paths(i->a, fumi_get(result, "removed"), "deleted:");
     print_paths(i->a, fumi_get(result, "copies"), "may still contain the text:");
 }
@@ -145,14 +147,15 @@ static int forget(struct invocation *i)
     struct fumi_err e = {0};
     struct fumi_strs ids = i->words;
     const struct fumi_val *result = NULL;
-    if (f->unused_since.set == (ids.n > 0))
+    bool only_copies = f->copies && !ids.n && !f->unused_since.set;
+    if (f->unused_since.set == (ids.n > 0) && !only_copies)
         return command_misuse(i, "either ids or --unused-since is required");
-    if (ids.n && f->dry_run)
+    if (f->dry_run && !f->unused_since.set)
         return command_misuse(i, "--dry-run is for --unused-since");
     int rc = session_open(&s, &i->common, &e);
     if (!rc && f->unused_since.set)
         rc = choose_unused(i, &s, &ids, &e);
-    if (!rc && ids.n)
+    if (!rc && (ids.n || only_copies))
         rc = forget_all(i, &s, &ids, &result, &e);
     if (!rc && !ids.n && !f->dry_run && i->json)
         result = fumi_parse(i->a, FUMI_STR("{\"notes\":0,\"removed\":[],\"copies\":[]}"), &e);
@@ -164,12 +167,12 @@ static int forget(struct invocation *i)
 
 const struct command command_forget = {
     .name = "forget",
-    .usage = "ID... | --unused-since TIME",
+    .usage = "ID... | --unused-since TIME | --copies",
     .help = "Erases notes for good, with their history.",
     .more = "Unlike 'fumi delete', this cannot be undone: text, words, vectors and history are "
             "erased in the database, its index and its cache. Copies that Fumi knows of but "
             "cannot clean, such as backups, are named. --copies deletes those that migrations have "
-            "made. The ids may be those of deleted notes.",
+            "made, also without ids. The ids may be those of deleted notes.",
     .shape = &shape,
     .aliases = aliases,
     .output = OUTPUT_FORMAT,

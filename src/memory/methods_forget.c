@@ -9,8 +9,9 @@ struct forget_params {
 
 static const struct fumi_field forget_fields[] = {
     FUMI_FIELD(struct forget_params, ids, "ids",
-               "Ids of notes, also of deleted ones. If one is unknown, nothing is erased.",
-               .flags = FUMI_REQUIRED, .min = 1, .max = FORGET_MAX),
+               "Ids of notes, also of deleted ones. If one is unknown, nothing is erased. May be "
+               "empty if copies is true.",
+               .flags = FUMI_REQUIRED, .min = 0, .max = FORGET_MAX),
     FUMI_FIELD(struct forget_params, copies, "copies",
                "Also delete the copies of the database that migrations have made.",
                .flags = FUMI_NULLABLE, .def = "false"),
@@ -48,6 +49,8 @@ static enum fumi_ret forget(struct fumi_call *call, const void *params, void *re
     struct forget_query q = {.ids = {ids, p->ids.n}};
     struct forgotten f = {0};
     struct fumi_strs removed = {0};
+    if (!p->ids.n && !p->copies)
+        return fumi_fail(call, FUMI_INVALID_PARAMS, "ids must have 1 to %d items", FORGET_MAX);
     for (size_t i = 0; i < p->ids.n; i++) {
         ids[i] = p->ids.items[i];
         if (find_id(call, ID_OF_HISTORY, &ids[i]))

@@ -105,6 +105,17 @@ static void set_session(struct fumi_call *call, struct note *n)
         n->writer = fumi_peer_streak(call->peer, fumi_now(), STREAK_MS);
 }
 
+/* What has expired is found by nobody, so a time in the past is a mistake. */
+static int check_note(const struct note *n, const char *where, struct fumi_err *e)
+{
+    char metadata[64];
+    snprintf(metadata, sizeof(metadata), "%smetadata", where);
+    if (n->expires.set && n->expires.ms <= fumi_now())
+        return fumi_err_set(e, FUMI_INVALID_PARAMS,
+                            "%sexpiresAt is in the past: use a later time, or leave it out", where);
+    return check_metadata(n->metadata.text, metadata, e);
+}
+
 int add_bound(struct fumi_call *call, const struct add_params *p, struct fumi_str id,
               const struct author *by, struct note_written *out)
 {
@@ -115,7 +126,7 @@ int add_bound(struct fumi_call *call, const struct add_params *p, struct fumi_st
     *out = (struct note_written){
         .written.change = {.by = by, .allow_duplicate = p->allow_duplicate}};
     out->written.similar = &out->similar;
-    if (check_metadata(n.metadata.text, "metadata", &call->err) || guard_note(&g, &n, &call->err) ||
+    if (check_note(&n, "", &call->err) || guard_note(&g, &n, &call->err) ||
         find_ids(call, p->supersedes, &out->written.change.supersedes) ||
         memory_add(call->self, call->arena, &n, time_for_embedding(call), &out->written,
                    &call->err))
@@ -135,8 +146,7 @@ static int add_later(struct fumi_call *call, const struct add_params *given,
     char *id = fumi_alloc(call->arena, FUMI_UUID_SIZE);
     fumi_uuid(id);
     *result = (struct add_result){.id = {id, FUMI_UUID_SIZE}};
-    if (check_metadata(p.note.metadata.text, "metadata", &call->err) ||
-        guard_note(&g, &p.note, &call->err) ||
+    if (check_note(&p.note, "", &call->err) || guard_note(&g, &p.note, &call->err) ||
         project_writable(call->arena, p.project, &p.project, &call->err) ||
         put_aside(call, CHANGE_ADD, p.project, result->id, &add_params_shape, &p))
         return -1;
@@ -220,12 +230,11 @@ static int check_all(struct fumi_call *call, const struct import_params *p)
 {
     const struct note *notes = p->notes.items;
     for (size_t i = 0; i < p->notes.n; i++) {
-        char where[32], field[48];
+        char where[32];
         struct note n = notes[i];
         struct guard g = guard_of(call, where);
         snprintf(where, sizeof(where), "notes[%zu].", i);
-        snprintf(field, sizeof(field), "%smetadata", where);
-        if (check_metadata(n.metadata.text, field, &call->err) ||
+        if (check_note(&n, where, &call->err) ||
             (g.mode == SECRETS_REFUSE && guard_note(&g, &n, &call->err)))
             return -1;
     }
@@ -398,8 +407,8 @@ int update_bound(struct fumi_call *call, const struct update_params *p, const st
     struct guard g = guard_of(call, "patch.");
     *out = (struct note_written){.id = p->id, .written.change = {.by = by}};
     out->written.similar = &out->similar;
-    if (check_metadata(n.metadata.text, "patch.metadata", &call->err) ||
-        guard_note(&g, &n, &call->err) || find_id(call, ID_OF_NOTE, &out->id) ||
+    if (check_note(&n, "patch.", &call->err) || guard_note(&g, &n, &call->err) ||
+        find_id(call, ID_OF_NOTE, &out->id) ||
         find_ids(call, p->supersedes, &out->written.change.supersedes) ||
         memory_update(call->self, call->arena, out->id, &n, members_of(p->patch.given),
                       time_for_embedding(call), &out->written, &call->err))
@@ -430,8 +439,8 @@ static int update_later(struct fumi_call *call, const struct update_params *give
 {
     struct update_params p = *given;
     struct guard g = guard_of(call, "patch.");
-    if (check_metadata(p.patch.to.metadata.text, "patch.metadata", &call->err) ||
-        guard_note(&g, &p.patch.to, &call->err) || find_id(call, ID_OF_NOTE, &p.id) ||
+    if (check_note(&p.patch.to, "patch.", &call->err) || guard_note(&g, &p.patch.to, &call->err) ||
+        find_id(call, ID_OF_NOTE, &p.id) ||
         put_aside(call, CHANGE_UPDATE, project, p.id, &update_params_shape, &p))
         return -1;
     *result = (struct update_result){.ok = true,

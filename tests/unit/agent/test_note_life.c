@@ -347,7 +347,6 @@ TEST(the_background_expires_and_counts)
 {
     struct fixture t;
     CHECK(fixture_begin(&t, AGENT_ALL));
-    add_text(&t, "p", "Quokka of yesterday.", FUMI_STR(",\"expiresAt\":\"2001-01-01T00:00:00Z\""));
     struct fumi_str id = add_text(&t, "p", "Quokka of today.", FUMI_STR(""));
     look(&t, "p", "quokka today", false); /* without the thread nothing is counted */
     struct note expired = {.id = FUMI_STR("expired"),
