@@ -137,6 +137,22 @@ int add_bound(struct fumi_call *call, const struct add_params *p, struct fumi_st
     return 0;
 }
 
+/* Of what a note that waits for review supersedes: whole ids, of notes that exist. */
+static int find_existing(struct fumi_call *call, struct fumi_strs *ids)
+{
+    struct note n;
+    if (find_ids(call, *ids, ids))
+        return -1;
+    for (size_t i = 0; i < ids->n; i++)
+        if (store_get_note(memory_store(call->self), call->arena, ids->items[i], &n, &call->err))
+            return call->err.code != ERR_NOT_FOUND
+                       ? -1
+                       : fumi_err_set(&call->err, ERR_NOT_FOUND,
+                                      "supersedes: there is no note with the id %.*s",
+                                      FUMI_ARG(ids->items[i]));
+    return 0;
+}
+
 /* Puts a note aside for review. The note will have the id that the result shows. */
 static int add_later(struct fumi_call *call, const struct add_params *given,
                      struct add_result *result)
@@ -148,6 +164,7 @@ static int add_later(struct fumi_call *call, const struct add_params *given,
     *result = (struct add_result){.id = {id, FUMI_UUID_SIZE}};
     if (check_note(&p.note, "", &call->err) || guard_note(&g, &p.note, &call->err) ||
         project_writable(call->arena, p.project, &p.project, &call->err) ||
+        find_existing(call, &p.supersedes) ||
         put_aside(call, CHANGE_ADD, p.project, result->id, &add_params_shape, &p))
         return -1;
     result->project = p.project;
@@ -440,7 +457,7 @@ static int update_later(struct fumi_call *call, const struct update_params *give
     struct update_params p = *given;
     struct guard g = guard_of(call, "patch.");
     if (check_note(&p.patch.to, "patch.", &call->err) || guard_note(&g, &p.patch.to, &call->err) ||
-        find_id(call, ID_OF_NOTE, &p.id) ||
+        find_id(call, ID_OF_NOTE, &p.id) || find_existing(call, &p.supersedes) ||
         put_aside(call, CHANGE_UPDATE, project, p.id, &update_params_shape, &p))
         return -1;
     *result = (struct update_result){.ok = true,

@@ -177,6 +177,22 @@ static const struct fumi_field accepted_fields[] = {
 };
 static const struct fumi_shape accepted_shape = FUMI_SHAPE(struct accepted, accepted_fields);
 
+/* Notes that were deleted while the review waited need no successor. */
+static int drop_missing(struct fumi_call *call, struct fumi_strs *ids)
+{
+    struct note n;
+    size_t kept = 0;
+    for (size_t i = 0; i < ids->n; i++) {
+        struct fumi_err e = {0};
+        if (!store_get_note(memory_store(call->self), call->arena, ids->items[i], &n, &e))
+            ids->items[kept++] = ids->items[i];
+        else if (e.code != ERR_NOT_FOUND)
+            return fumi_err_set(&call->err, e.code, "%s", e.text);
+    }
+    ids->n = kept;
+    return 0;
+}
+
 /* The params were bound once before, so they are valid unless the limits have changed. */
 static int make_call(struct fumi_call *call, const struct review *r, struct fumi_str text,
                      struct note_written *w)
@@ -185,8 +201,10 @@ static int make_call(struct fumi_call *call, const struct review *r, struct fumi
     struct add_params add = {.project = {0}};
     struct update_params update = {.id = {0}};
     const struct fumi_val *v = fumi_parse(call->arena, r->body, &call->err);
-    if (!v || fumi_bind(call->arena, adds ? &add_params_shape : &update_params_shape, v,
-                        adds ? (void *)&add : (void *)&update, &call->err))
+    if (!v ||
+        fumi_bind(call->arena, adds ? &add_params_shape : &update_params_shape, v,
+                  adds ? (void *)&add : (void *)&update, &call->err) ||
+        drop_missing(call, adds ? &add.supersedes : &update.supersedes))
         return -1;
     if (adds) {
         add.project = r->project; /* it may have been renamed or merged since */

@@ -171,9 +171,11 @@ int store_sqlite_add_review(struct store *s, const struct review *r, struct fumi
     return store_sqlite_write(s, put_review, &p, e);
 }
 
+/* The change of a note belongs to the project that the note is in. */
+#define PROJECT "coalesce((SELECT n.project FROM notes n WHERE n.id=r.note), r.project)"
 #define REVIEWS                                                                                    \
-    "SELECT id, at, op, checksum, project, note, body, o.session, o.client, o.version, "           \
-    "o.transport, o.user FROM reviews LEFT JOIN origins o USING(origin) "
+    "SELECT r.id, at, op, checksum, " PROJECT ", note, body, o.session, o.client, o.version, "     \
+    "o.transport, o.user FROM reviews r LEFT JOIN origins o USING(origin) "
 
 /* Returns false if the row does not match its checksum. */
 static bool read_review(sqlite3_stmt *q, struct fumi_arena *a, struct review *out)
@@ -195,8 +197,8 @@ static int reviews(struct db *d, void *arg, struct fumi_err *e)
     struct reviews *out = l->out;
     size_t cap = 0;
     sqlite3_stmt *q = store_sqlite_query(
-        d, e, REVIEWS "WHERE ?1 IS NULL OR project=?1 ORDER BY at, id LIMIT ?2", "si", l->text,
-        (int64_t)l->limit);
+        d, e, REVIEWS "WHERE ?1 IS NULL OR " PROJECT "=?1 ORDER BY at, r.id LIMIT ?2", "si",
+        l->text, (int64_t)l->limit);
     int more = q ? 1 : -1;
     *out = (struct reviews){0};
     while (more > 0 && (more = store_sqlite_row(d, q, e)) > 0) {
@@ -220,7 +222,7 @@ int store_sqlite_list_reviews(struct store *s, struct fumi_arena *a, struct fumi
 static int review(struct db *d, void *arg, struct fumi_err *e)
 {
     struct list_args *l = arg;
-    sqlite3_stmt *q = store_sqlite_query(d, e, REVIEWS "WHERE id=?1", "s", l->text);
+    sqlite3_stmt *q = store_sqlite_query(d, e, REVIEWS "WHERE r.id=?1", "s", l->text);
     int found = q ? store_sqlite_row(d, q, e) : -1;
     if (found <= 0)
         return found < 0 ? -1 : fumi_err_set(e, ERR_NOT_FOUND, "Review not found");

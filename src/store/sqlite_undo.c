@@ -19,6 +19,7 @@ struct undo {
     struct store_sqlite_change change;
     struct changes rows; /* newest first */
     size_t cap;
+    struct fumi_str left, entered; /* the projects of the last row that changed its project */
 };
 
 /* What is known about the rows of an op. */
@@ -170,6 +171,22 @@ static int find_note(struct db *d, struct undo *u, struct fumi_str id, struct st
     return found > 0 ? !out->damaged && is_ours(u, out->note.project) : found;
 }
 
+/* Notes that wait for review left their project together with its rows. They return to the project
+ * for which they were written. */
+static int return_reviews(struct db *d, struct undo *u, struct fumi_str from, struct fumi_str to,
+                          struct fumi_err *e)
+{
+    if (fumi_eq(from, to) || (u->left.p && fumi_eq(u->left, from) && fumi_eq(u->entered, to)))
+        return 0;
+    u->left = from;
+    u->entered = to;
+    return store_sqlite_run(
+        d, e,
+        "UPDATE reviews SET project=?2 WHERE project=?1 AND op=?3 AND CASE WHEN "
+        "json_valid(body) THEN json_extract(body, '$.projectId') END=?2",
+        "ssi", from, to, (int64_t)CHANGE_ADD);
+}
+
 static int undo_add(struct db *d, struct undo *u, const struct change *row, struct fumi_err *e)
 {
     struct stored is;
@@ -189,7 +206,10 @@ static int undo_update(struct db *d, struct undo *u, const struct change *row, s
     struct note to = is.note;
     if (store_sqlite_before_read(u->arena, &journal_note, row->before, &to, &set, &to.chain, e))
         return -1;
-    return store_sqlite_change_note(d, &u->change, &is, &to, set, NULL, e) ? -1 : 1;
+    return store_sqlite_change_note(d, &u->change, &is, &to, set, NULL, e) ||
+                   return_reviews(d, u, is.note.project, to.project, e)
+               ? -1
+               : 1;
 }
 
 /* A note that has expired meanwhile would be deleted again, so it becomes one that never does. */
@@ -248,7 +268,10 @@ static int undo_group(struct db *d, struct undo *u, const struct change *row, st
     int taken = store_sqlite_number(d, e, &there, sql, "sss", to.project, to.key, to.id);
     if (taken)
         return taken < 0 ? -1 : 0;
-    return store_sqlite_group_write(d, &u->change, deleted ? NULL : &is, &to, e) ? -1 : 1;
+    return store_sqlite_group_write(d, &u->change, deleted ? NULL : &is, &to, e) ||
+                   (!deleted && return_reviews(d, u, is.project, to.project, e))
+               ? -1
+               : 1;
 }
 
 static int undo_global(struct db *d, struct undo *u, const struct change *row, struct fumi_err *e)
@@ -268,7 +291,10 @@ static int undo_global(struct db *d, struct undo *u, const struct change *row, s
     int taken = store_sqlite_number(d, e, &there, sql, "sss", to.project, to.key, to.id);
     if (taken)
         return taken < 0 ? -1 : 0;
-    return store_sqlite_global_write(d, &u->change, deleted ? NULL : &is, &to, e) ? -1 : 1;
+    return store_sqlite_global_write(d, &u->change, deleted ? NULL : &is, &to, e) ||
+                   (!deleted && return_reviews(d, u, is.project, to.project, e))
+               ? -1
+               : 1;
 }
 
 typedef int put_back_fn(struct db *d, struct undo *u, const struct change *row, struct fumi_err *e);
@@ -347,6 +373,7 @@ static int undo(struct db *d, void *arg, struct fumi_err *e)
     struct undo *u = arg;
     u->change = store_sqlite_change_begin(u->by, u->arena);
     u->rows.n = 0;
+    u->left = u->entered = (struct fumi_str){0};
     if (read_rows(d, u, e))
         return -1;
     *u->out = (struct undone){

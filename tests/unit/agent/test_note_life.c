@@ -240,6 +240,63 @@ TEST(a_note_that_waits_follows_its_project)
     fixture_end(&t);
 }
 
+/* Undoing the new name of a project takes back what waits for it. */
+TEST(a_note_that_waits_returns_with_its_project)
+{
+    struct fixture t;
+    int64_t change = 0;
+    CHECK(fixture_begin(&t, AGENT_ALL));
+    ASK(&t, "memory.upsert_global",
+        "{\"projectId\":\"p\",\"key\":\"global.memory.review\",\"value\":true}");
+    struct fumi_str id = add_text(&t, "p", "Quokka zero.", FUMI_STR(""));
+    CHECK(use_tool(&t, "memory_add_note",
+                   "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"Quokka one.\"}"));
+    CHECK(
+        use_tool(&t, "memory_update",
+                 fumi_fmt(&t.a, "{\"id\":\"%.*s\",\"patch\":{\"title\":\"T\"}}", FUMI_ARG(id)).p));
+    const struct fumi_val *v = ASK(&t, "memory.project_rename",
+                                   "{\"projectId\":\"p\",\"to\":\"renamed\"}");
+    CHECK(fumi_int(fumi_get(v, "change"), &change));
+    v = ASK(&t, "memory.review", "{\"projectId\":\"renamed\"}");
+    CHECK_INT(fumi_size(fumi_get(v, "items")), 2);
+    ASK(&t, "memory.undo", "{\"change\":%lld}", (long long)change);
+    v = ASK(&t, "memory.review", "{\"projectId\":\"p\"}");
+    CHECK_INT(fumi_size(fumi_get(v, "items")), 2);
+    ASK(&t, "memory.review_accept", "{\"ids\":[\"%.*s\"]}", FUMI_ARG(review_id(&t)));
+    CHECK_INT(fumi_size(fumi_get(look(&t, "p", "quokka", false), "results")), 2);
+    fixture_end(&t);
+}
+
+/* What a note that waits supersedes must exist when the agent writes it, but may be deleted until a
+ * person accepts it. */
+TEST(a_note_that_waits_outlives_what_it_supersedes)
+{
+    struct fixture t;
+    bool failed;
+    CHECK(fixture_begin(&t, AGENT_ALL));
+    ASK(&t, "memory.upsert_global",
+        "{\"projectId\":\"p\",\"key\":\"global.memory.review\",\"value\":true}");
+    struct fumi_str id = add_text(&t, "p", "Quokka zero.", FUMI_STR(""));
+    const struct fumi_val *v = fixture_tool(
+        &t, "memory_add_note",
+        FUMI_STR("{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"Quokka.\","
+                 "\"supersedes\":[\"no-such-note\"]}"),
+        &failed);
+    CHECK(failed);
+    CHECK_STR(fixture_text(&t, v, "message"),
+              "supersedes: there is no note with the id no-such-note");
+    CHECK(use_tool(&t, "memory_add_note",
+                   fumi_fmt(&t.a,
+                            "{\"projectId\":\"p\",\"groupId\":\"g\",\"text\":\"Quokka one.\","
+                            "\"supersedes\":[\"%.8s\"]}",
+                            id.p)
+                       .p));
+    ASK(&t, "memory.delete", "{\"id\":\"%.*s\"}", FUMI_ARG(id));
+    ASK(&t, "memory.review_accept", "{\"ids\":[\"%.*s\"]}", FUMI_ARG(review_id(&t)));
+    CHECK_INT(fumi_size(fumi_get(look(&t, "p", "quokka", false), "results")), 1);
+    fixture_end(&t);
+}
+
 TEST(an_import_by_an_agent_waits_too)
 {
     struct fixture t;
