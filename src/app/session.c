@@ -310,5 +310,9 @@ int session_by_id(struct invocation *i, const char *method, const struct fumi_va
     fumi_put_key(&o, "id");
     fumi_put_str(&o, i->words.items[0]);
     fumi_put_close(&o, '}');
-    return session_once(i, method, &params, result);
+    int status = session_once(i, method, &params, result);
+    if (status == STATUS_MISSING && i->words.items[0].n < ID_PREFIX_MIN)
+        fprintf(stderr, "remedy: give the id, or at least its first %d characters\n",
+                ID_PREFIX_MIN);
+    return status;
 }

@@ -23,7 +23,8 @@ enum {
 struct wrapped {
     int fd;
     size_t width, column;
-    size_t indent;  /* of the current line */
+    size_t indent;  /* of the rest of the current line, if it is wrapped */
+    bool column2;   /* the line has a second column, which `indent` is */
     bool beginning; /* nothing but blanks in it so far */
     bool data;
     struct fumi_buf out;
@@ -95,7 +96,7 @@ static void put_blanks(struct wrapped *w, size_t n)
 
 static size_t hang(const struct wrapped *w)
 {
-    return w->indent + HANG < w->width / 2 ? w->indent + HANG : w->width / 2;
+    return w->indent < w->width / 2 ? w->indent : w->width / 2;
 }
 
 static void break_line(struct wrapped *w)
@@ -132,7 +133,10 @@ static void put_both(struct wrapped *w, size_t blanks, struct fumi_str word)
 {
     size_t width = word_width(word);
     if (w->beginning) {
+        w->indent = w->column + blanks + HANG;
+    } else if (blanks > 1 && !w->column2 && w->column + blanks <= w->width / 3) {
         w->indent = w->column + blanks;
+        w->column2 = true;
     } else if (w->column + blanks + width > w->width && width <= w->width - hang(w)) {
         break_line(w);
         blanks = 0;
@@ -151,6 +155,7 @@ static void put_end(struct wrapped *w, char c)
     fumi_buf_put(&w->out, c);
     w->column = w->indent = 0;
     w->beginning = true;
+    w->column2 = false;
 }
 
 /* The text ends with NUL. */

@@ -13,9 +13,10 @@ size_t terminal_columns(FILE *to);
 /* The columns for a text of at most `most`: fewer if the terminal is narrower. */
 size_t terminal_text_columns(FILE *to, size_t most);
 
-/* From now on, lines that are wider than the terminal are wrapped between words; what follows is
- * indented a little more than the line began. Streams that are no terminals are left alone. `data`:
- * standard output is left alone, too. Call it once, before anything is written. */
+/* From now on, lines that are wider than the terminal are wrapped between words; the rest is
+ * indented as the second column of the line, if there is one. Streams that are no terminals are
+ * left alone. `data`: standard output is left alone, too. Call it once, before anything is written.
+ */
 void terminal_wrap(bool data);
 
 /* What is written to standard output from now on is data, such as JSON, and not wrapped. */
