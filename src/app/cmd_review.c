@@ -230,8 +230,43 @@ static int list(struct invocation *i, struct session *s, const struct fumi_val *
     return session_ask(s, i->a, command_review.method, json, result, e);
 }
 
+/* fumi review accept ID..., for scripts. Prints the ids of the notes. */
+static int decide_all(struct invocation *i, const char *method)
+{
+    struct fumi_buf params = {0};
+    struct fumi_out o = {.buf = &params};
+    const struct fumi_val *result = NULL;
+    fumi_put_open(&o, '{');
+    fumi_put_key(&o, "ids");
+    fumi_put_open(&o, '[');
+    for (size_t k = 1; k < i->words.n; k++)
+        fumi_put_str(&o, i->words.items[k]);
+    fumi_put_close(&o, ']');
+    fumi_put_close(&o, '}');
+    int status = session_once(i, method, &params, &result);
+    if (status)
+        return status;
+    notes_warn(i->a, result);
+    if (i->json) {
+        notes_print_result(result);
+        return STATUS_OK;
+    }
+    const struct fumi_val *ids = fumi_get(result, "ids");
+    for (const struct fumi_val *v = fumi_first(ids); v; v = fumi_after(ids, v))
+        printf("%.*s\n", FUMI_ARG(show_line(i->a, fumi_text(i->a, v))));
+    return STATUS_OK;
+}
+
 static int review(struct invocation *i)
 {
+    static const struct {
+        const char *word, *method;
+    } verbs[] = {{"accept", "memory.review_accept"}, {"reject", "memory.review_reject"}};
+    for (size_t k = 0; k < FUMI_COUNT(verbs) && i->words.n > 1; k++)
+        if (fumi_eq(i->words.items[0], fumi_str(verbs[k].word)))
+            return decide_all(i, verbs[k].method);
+    if (i->words.n)
+        return command_misuse(i, "give: review accept ID... or review reject ID...");
     struct session s = {.existing = true};
     struct fumi_err e = {0};
     const struct fumi_val *result = NULL;
@@ -252,14 +287,17 @@ static int review(struct invocation *i)
 
 const struct command command_review = {
     .name = "review",
-    .usage = "",
+    .usage = "[accept ID... | reject ID...]",
     .help = "Goes through the notes that agents wrote and that wait for review.",
     .more = "In a terminal, each is shown, and a key decides: a accepts it, r rejects it, e edits "
             "its text with $VISUAL or $EDITOR and accepts that, s skips it, q quits. In a pipe "
-            "they are listed. Notes wait for review if safety.review is set, or if the project "
+            "they are listed; accept and reject decide about those with the given ids. Notes wait "
+            "for review if safety.review is set, or if the project "
             "has the global global.memory.review with the value true.",
     .method = "memory.review",
     .aliases = aliases,
     .output = OUTPUT_FORMAT,
+    .words = ANY_WORDS,
+    .prints = "The result of `memory.review`, `memory.review_accept` or `memory.review_reject`.",
     .run = review,
 };

@@ -162,6 +162,15 @@ static void hooks(const struct completion *x)
     offer_all(x, names);
 }
 
+static void review_words(const struct completion *x)
+{
+    static const char *const names[] = {"accept", "reject", NULL};
+    if (!x->given.n)
+        offer_all(x, names);
+    else
+        offer_items(x, fumi_get(ask(x, "memory.review", NULL, false), "items"), "id", "op", "");
+}
+
 static void model_words(const struct completion *x)
 {
     offer(x, FUMI_STR("install"), FUMI_STR("Installs a model."));
@@ -217,19 +226,33 @@ static const struct {
     bool all;
     void (*offer)(const struct completion *x);
 } words[] = {
-    {"help", NULL, 0, false, command_names},  {"call", NULL, 0, false, methods},
-    {"setup", NULL, 0, false, agents},        {"completion", NULL, 0, false, shells},
-    {"hook", NULL, 0, false, hooks},          {"model", NULL, 0, false, model_words},
-    {"test", NULL, 0, true, test_words},      {"get", NULL, 0, false, notes},
-    {"update", NULL, 0, false, notes},        {"delete", NULL, 0, false, notes},
-    {"history", NULL, 0, false, notes},       {"forget", NULL, 0, true, notes},
-    {"undo", NULL, 0, false, changes},        {"projects", "rename", 1, false, projects},
-    {"projects", "merge", 1, true, projects}, {"projects", "delete", 1, false, projects},
-    {"groups", "get", 1, false, groups},      {"groups", "update", 1, false, groups},
-    {"groups", "delete", 1, false, groups},   {"globals", "get", 1, false, globals},
-    {"globals", "set", 1, false, globals},    {"globals", "delete", 1, false, globals},
-    {"config", "get", 1, false, keys},        {"config", "set", 1, false, keys},
-    {"config", "unset", 1, false, keys},      {"config", "set", 2, false, setting_values},
+    {"help", NULL, 0, false, command_names},
+    {"call", NULL, 0, false, methods},
+    {"setup", NULL, 0, false, agents},
+    {"completion", NULL, 0, false, shells},
+    {"hook", NULL, 0, false, hooks},
+    {"model", NULL, 0, false, model_words},
+    {"test", NULL, 0, true, test_words},
+    {"review", NULL, 0, true, review_words},
+    {"get", NULL, 0, false, notes},
+    {"update", NULL, 0, false, notes},
+    {"delete", NULL, 0, false, notes},
+    {"history", NULL, 0, false, notes},
+    {"forget", NULL, 0, true, notes},
+    {"undo", NULL, 0, false, changes},
+    {"projects", "rename", 1, false, projects},
+    {"projects", "merge", 1, true, projects},
+    {"projects", "delete", 1, false, projects},
+    {"groups", "get", 1, false, groups},
+    {"groups", "update", 1, false, groups},
+    {"groups", "delete", 1, false, groups},
+    {"globals", "get", 1, false, globals},
+    {"globals", "set", 1, false, globals},
+    {"globals", "delete", 1, false, globals},
+    {"config", "get", 1, false, keys},
+    {"config", "set", 1, false, keys},
+    {"config", "unset", 1, false, keys},
+    {"config", "set", 2, false, setting_values},
 };
 
 static void offer_words(const struct completion *x)

@@ -124,6 +124,8 @@ export function cases(ids, repository) {
     both("review");
     odd("review -p elsewhere");
     wrong("review --limit no", 2, /limit/);
+    wrong("review accept", 2, /review accept ID/);
+    wrong("review reject nothing", 3, /not found/i);
 
     both("projects");
     odd("projects list");
