@@ -117,7 +117,8 @@ function checkTour(file, page, checker) {
         check(file, new RegExp(`\\bfumi ${name}\\b`).test(text) ? null : `fumi ${name} is missing`);
 }
 
-// The home of a user with a note, and what the pages mention: a repository with rules for agents, a folder to import.
+// The home of a user with a note, and what the pages mention: a repository with rules for agents, and
+// the memories of other programs.
 function prepare() {
     const app = join(home, 'app');
     rmSync(home, { recursive: true, force: true });
@@ -127,6 +128,15 @@ function prepare() {
     symlinkSync(dirname(fumi), join(app, 'build/bin'));
     const fixtures = join(root, 'tests/fixtures/import');
     cpSync(join(fixtures, 'markdown'), join(home, 'vault'), { recursive: true });
+    cpSync(join(fixtures, 'basic-memory'), join(home, 'basic-memory'), { recursive: true });
+    cpSync(join(fixtures, 'claude-code'), join(home, '.claude/projects/-home-ann-app/memory'), { recursive: true });
+    cpSync(join(fixtures, 'codex'), join(home, '.codex/memories'), { recursive: true });
+    for (const [name, path] of [['claude-mem', '.claude-mem/claude-mem.db'],
+        ['memory-service', '.local/share/mcp-memory/sqlite_vec.db'],
+        ['embedding-mcp', '.local-mcp-memory/data/memory.db']]) {
+        mkdirSync(dirname(join(home, path)), { recursive: true });
+        execFileSync('sqlite3', [join(home, path), `.read ${join(fixtures, 'sqlite', name)}.sql`]);
+    }
     cpSync(join(fixtures, 'rules/CLAUDE.md'), join(app, 'CLAUDE.md'));
     cpSync(join(fixtures, 'rules/CLAUDE.md'), join(app, 'AGENTS.md'));
     cpSync(join(fixtures, 'server-memory/memory.jsonl'), join(app, 'memory.jsonl'));
