@@ -144,7 +144,7 @@ function prepare() {
     execFileSync('git', ['init', '-q', app]);
     execFileSync('git', ['-C', app, '-c', 'user.name=Ann', '-c', 'user.email=ann@example.org', 'commit', '-q',
         '--allow-empty', '-m', 'Ask for the password again after an hour']);
-    execFileSync(fumi, ['add', '-p', 'demo', 'Texts of the page are in src/page.']);
+    execFileSync(fumi, ['add', '-p', 'page', 'Texts of the page are in src/page.']);
     return app;
 }
 
