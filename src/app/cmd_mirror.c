@@ -1,6 +1,7 @@
 /* fumi mirror */
 #include "app/cli_notes.h"
 #include "app/files.h"
+#include "app/interrupt.h"
 #include "app/mirror.h"
 #include "base/uuid.h"
 
@@ -153,6 +154,7 @@ static int run(struct invocation *i, struct mirror *m, struct fumi_err *e)
     m->store = m->session->memory ? memory_store(m->session->memory) : m->session->store;
     if (f->watch)
         return watch(m, e);
+    interrupt_catch();
     if (mirror_pass(m, e))
         return -1;
     print_counts(m);
@@ -179,6 +181,8 @@ static int mirror(struct invocation *i)
     session_close(&s);
     if (rc)
         return command_report(&e);
+    if (interrupted())
+        return interrupt_status("run the same again for the rest");
     return m.counts.faults + m.counts.conflicts ? STATUS_FAILED : STATUS_OK;
 }
 

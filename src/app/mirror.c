@@ -2,6 +2,7 @@
 
 #include "app/files.h"
 #include "app/import_formats.h"
+#include "app/interrupt.h"
 #include "app/show.h"
 #include "base/uuid.h"
 
@@ -16,6 +17,8 @@ void mirror_fault(struct mirror *m, struct fumi_str path, const char *fmt, ...)
     if (m->again)
         return;
     m->counts.faults++;
+    if (m->writing)
+        progress_hide(&m->bar);
     fprintf(stderr, "%.*s: ", FUMI_ARG(show_line(m->a, path)));
     va_start(args, fmt);
     vfprintf(stderr, fmt, args);
@@ -23,10 +26,12 @@ void mirror_fault(struct mirror *m, struct fumi_str path, const char *fmt, ...)
     fputc('\n', stderr);
 }
 
-void mirror_tell(const struct mirror *m, const char *what, struct fumi_str path)
+void mirror_tell(struct mirror *m, const char *what, struct fumi_str path)
 {
     if (m->quiet)
         return;
+    if (m->writing)
+        progress_hide(&m->bar);
     printf("%s%-8s %.*s\n", m->dry_run ? "would be " : "", what, FUMI_ARG(show_line(m->a, path)));
 }
 
@@ -421,11 +426,16 @@ static int write_all(struct mirror *m, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
     int rc = 0;
-    for (size_t i = 0; rc >= 0 && i < m->items_n; i++) {
+    progress_begin(&m->bar, "mirror", "notes", 0, (int64_t)m->items_n);
+    m->writing = true;
+    for (size_t i = 0; rc >= 0 && i < m->items_n && !interrupted(); i++) {
         rc = update(m, &a, &m->items[i], e);
+        progress_at(&m->bar, (int64_t)i + 1, (int64_t)m->items_n);
         fumi_arena_reset(&a, KEEP);
     }
-    for (size_t i = 0; rc >= 0 && i < m->files_n; i++) {
+    m->writing = false;
+    progress_end(&m->bar);
+    for (size_t i = 0; rc >= 0 && i < m->files_n && !interrupted(); i++) {
         if (m->files[i].id.p && !mirror_item(m, m->files[i].id))
             rc = drop(m, &a, &m->files[i], e);
         fumi_arena_reset(&a, KEEP);

@@ -11,6 +11,7 @@
 #ifndef FUMI_APP_MIRROR_H
 #define FUMI_APP_MIRROR_H
 
+#include "app/progress.h"
 #include "app/session.h"
 #include "model/note.h"
 
@@ -129,6 +130,8 @@ struct mirror {
     size_t files_n;
     size_t unread; /* folders */
     bool again;    /* faults have been reported */
+    bool writing;  /* the bar is shown */
+    struct progress bar;
     struct mirror_counts counts;
 };
 
@@ -140,7 +143,7 @@ struct mirror_item *mirror_item(const struct mirror *m, struct fumi_str id);
 void mirror_fault(struct mirror *m, struct fumi_str path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Prints what is done with a file. */
-void mirror_tell(const struct mirror *m, const char *what, struct fumi_str path);
+void mirror_tell(struct mirror *m, const char *what, struct fumi_str path);
 /* Whether the file is that of a note, but without its id. */
 bool mirror_is_blocked(const struct mirror *m, struct fumi_str path);
 /* Whether the content of the file is not what the mirror wrote. */

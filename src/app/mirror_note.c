@@ -261,9 +261,9 @@ int mirror_read_note(struct fumi_arena *a, struct fumi_str text, struct mirror_n
         if (read_entry(a, &all.items[i % all.n], i >= all.n, out, e))
             return -1;
     struct fumi_str body = {all.body.p, (size_t)(all.body.end - all.body.p)};
-    if (all.n && body.n && body.p[0] == '\n')
+    while (body.n && strchr("\r\n", body.p[0]))
         body.p++, body.n--;
-    if (body.n && body.p[body.n - 1] == '\n')
+    while (body.n && strchr("\r\n", body.p[body.n - 1]))
         body.n--;
     out->note.text = body;
     if (out->note.id.p && !fumi_is_uuid(out->note.id))

@@ -1,5 +1,6 @@
 #include "app/files.h"
 #include "app/import_formats.h"
+#include "app/interrupt.h"
 #include "app/mirror.h"
 #include "app/show.h"
 #include "base/chars.h"
@@ -308,7 +309,7 @@ int mirror_take(struct mirror *m, struct fumi_err *e)
 {
     struct fumi_arena a = {0};
     int rc = 0;
-    for (size_t i = 0; !rc && i < m->files_n; i++) {
+    for (size_t i = 0; !rc && i < m->files_n && !interrupted(); i++) {
         struct mirror_file *f = &m->files[i];
         const struct mirror_item *item = f->id.p ? mirror_item(m, f->id) : NULL;
         if (item)
@@ -317,7 +318,7 @@ int mirror_take(struct mirror *m, struct fumi_err *e)
             rc = take_new(m, &a, f, e);
         fumi_arena_reset(&a, KEEP);
     }
-    if (!rc && m->take_deleted)
+    if (!rc && m->take_deleted && !interrupted())
         take_deleted(m, &a);
     fumi_arena_done(&a);
     return rc;
