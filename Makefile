@@ -14,8 +14,8 @@ coverage:   ; tools/coverage
 fuzz:       ; tools/fuzz
 format:     ; tools/format
 tidy:       ; tools/tidy
-install:    all ; cmake --install build/release --prefix $(PREFIX)
-uninstall:  ; tools/uninstall
+install:    all ; cmake --install build/release --prefix "$(PREFIX)"
+uninstall:  ; tools/uninstall "$(PREFIX)"
 deb:        all ; cpack --config build/release/CPackConfig.cmake -B build/package
 clean:      ; rm -rf build
 
