@@ -1,8 +1,20 @@
-# What a package installs besides the program: units of systemd and completions; and the Debian package (make deb).
+# What a package installs besides the program: units of systemd, completions and licences; and the Debian package (make deb).
 install(FILES packaging/fumi.service DESTINATION lib/systemd/system COMPONENT program)
 install(FILES packaging/fumi-user.service DESTINATION lib/systemd/user RENAME fumi.service COMPONENT program)
 install(FILES LICENSE DESTINATION share/doc/fumi RENAME copyright COMPONENT program)
-foreach(completion "bash share/bash-completion/completions/fumi" "zsh share/zsh/site-functions/_fumi"
+set(contained libutf8proc-dev) # packages of the libraries that the program contains
+foreach(package ${contained})
+  install(FILES /usr/share/doc/${package}/copyright DESTINATION share/doc/fumi/licences RENAME ${package}
+    COMPONENT program OPTIONAL)
+endforeach()
+# Debian's zsh reads site-functions only below /usr/local. The directory is chosen at installation, when the prefix is known.
+install(CODE [[
+  set(zsh site-functions)
+  if(CMAKE_INSTALL_PREFIX MATCHES "/usr$")
+    set(zsh vendor-completions)
+  endif()
+]] COMPONENT program)
+foreach(completion "bash share/bash-completion/completions/fumi" "zsh share/zsh/\${zsh}/_fumi"
     "fish share/fish/vendor_completions.d/fumi.fish")
   separate_arguments(completion)
   list(GET completion 0 shell)
@@ -26,6 +38,8 @@ set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME fumi)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(control ${CMAKE_SOURCE_DIR}/packaging/debian)
+set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA "${control}/postinst;${control}/prerm;${control}/postrm")
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libcurl4) # loaded when a remote embedder is used
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS xdg-utils) # fumi open runs xdg-open
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
