@@ -1,5 +1,6 @@
 # Shortcuts for CMake with the presets of CMakePresets.json.
-.PHONY: all test reference bench eval eval-crowd crash install uninstall deb setup coverage fuzz valgrind format tidy clean
+.PHONY: all test reference bench eval eval-crowd crash install uninstall deb tarball npm
+.PHONY: package-test setup coverage fuzz valgrind format tidy clean
 PREFIX ?= /usr/local
 
 all:
@@ -17,6 +18,12 @@ tidy:       ; tools/tidy
 install:    all ; cmake --install build/release --prefix "$(PREFIX)"
 uninstall:  ; tools/uninstall "$(PREFIX)"
 deb:        all ; cpack --config build/release/CPackConfig.cmake -B build/package
+tarball:    all ; tools/build static && tools/tarball
+npm:        all ; tools/build static && tools/npm
+# Installs the packages on fresh systems of Debian 12 and 13. Needs root and debootstrap.
+package-test: deb npm
+	tests/install/fresh build/package/fumi_*.deb build/package/fumi-memory-*.tgz bookworm trixie
+
 clean:      ; rm -rf build
 
 # Regenerates docs/REFERENCE.md from the tables of the program.

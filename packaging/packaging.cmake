@@ -1,8 +1,13 @@
-# What a package installs besides the program: units of systemd, completions and licences; and the Debian package (make deb).
+# What a package installs besides the program: units of systemd, completions and licences; the Debian package (make deb);
+# and the descriptions of the npm package (make npm).
 install(FILES packaging/fumi.service DESTINATION lib/systemd/system COMPONENT program)
 install(FILES packaging/fumi-user.service DESTINATION lib/systemd/user RENAME fumi.service COMPONENT program)
 install(FILES LICENSE DESTINATION share/doc/fumi RENAME copyright COMPONENT program)
 set(contained libutf8proc-dev) # packages of the libraries that the program contains
+if(FUMI_STATIC)
+  list(APPEND contained libsqlite3-dev libssl-dev libstemmer-dev libuv1-dev zlib1g-dev)
+  install(FILES /usr/share/common-licenses/Apache-2.0 DESTINATION share/doc/fumi/licences COMPONENT program)
+endif()
 foreach(package ${contained})
   install(FILES /usr/share/doc/${package}/copyright DESTINATION share/doc/fumi/licences RENAME ${package}
     COMPONENT program OPTIONAL)
@@ -45,3 +50,6 @@ set(CPACK_DEBIAN_PACKAGE_SUGGESTS xdg-utils) # fumi open runs xdg-open
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 include(CPack)
+
+configure_file(packaging/npm/package.json.in npm/package.json @ONLY)
+configure_file(packaging/npm/server.json.in npm/server.json @ONLY)
