@@ -120,6 +120,7 @@ static struct store_sqlite *make(const struct store_sqlite_options *o)
     s->nosync = o->nosync;
     s->lenient = o->lenient;
     s->bare = o->bare;
+    s->replica = o->replica;
     s->patience = o->patience ? o->patience : PATIENCE_MS;
     s->log = o->log;
     s->progress = o->progress;
@@ -132,6 +133,22 @@ static struct store_sqlite *make(const struct store_sqlite_options *o)
     return s;
 }
 
+/* What is written to a replica alone would be lost. Damage is not reported here. */
+static int refuse_replica(struct store_sqlite *s, struct fumi_err *e)
+{
+    sqlite3_stmt *q = NULL;
+    bool is = !s->replica &&
+              sqlite3_prepare_v2(s->writer->h, "SELECT 1 FROM meta WHERE name='replica'", -1, &q,
+                                 NULL) == SQLITE_OK &&
+              sqlite3_step(q) == SQLITE_ROW;
+    sqlite3_finalize(q);
+    return is ? fumi_err_set(e, FUMI_LIMIT,
+                             "This file is the replica of a store in PostgreSQL: open that one "
+                             "with --store (%s)",
+                             s->path)
+              : 0;
+}
+
 static int open_file(struct store_sqlite *s, struct fumi_err *e)
 {
     if (store_sqlite_file_make(s->path, e) || store_sqlite_readonly_look(s, e))
@@ -139,7 +156,7 @@ static int open_file(struct store_sqlite *s, struct fumi_err *e)
     if (!s->uri)
         store_sqlite_file_sweep(s->path);
     s->writer = store_sqlite_connect(s, true, e);
-    if (!s->writer || store_sqlite_schema_open(s->writer, e))
+    if (!s->writer || store_sqlite_schema_open(s->writer, e) || refuse_replica(s, e))
         return -1;
     s->ours = true;
     sqlite3_db_config(s->writer->h, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, s->uri != NULL, NULL);
@@ -161,6 +178,8 @@ struct store *store_sqlite_open(const struct store_sqlite_options *o, struct fum
     struct store_sqlite *s = make(o);
     if (open_file(s, e) == 0 || (o->salvage && open_salvaged(s, e) == 0))
         return &s->base;
+    if (o->damaged)
+        *o->damaged = s->corrupt;
     store_sqlite_close(&s->base);
     return NULL;
 }

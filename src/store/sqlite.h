@@ -17,6 +17,8 @@ struct store_sqlite_options {
     bool lenient;     /* for doctor: open a small file even if it is damaged */
     bool salvage;     /* for doctor: if the schema table is damaged, replace it; keep a copy */
     bool bare;        /* for salvage: create a store whose schema table all stores could have */
+    bool replica;     /* of a store in PostgreSQL: a power cut may lose the last writes */
+    bool *damaged;    /* set if the store does not open because the file is damaged; may be NULL */
     int64_t patience; /* milliseconds that a search waits for the vector cache; 0: 2,000 */
     const struct fumi_log *log;            /* borrowed until store_close; may be NULL */
     struct store_sqlite_progress progress; /* of backup and check */

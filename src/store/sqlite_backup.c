@@ -80,6 +80,8 @@ static int fill(struct db *from, sqlite3 *to, bool accept_damage)
     if (!rc)
         rc = sqlite3_exec(to, "PRAGMA journal_mode=DELETE; PRAGMA journal_mode=MEMORY", NULL, NULL,
                           NULL);
+    if (!rc && from->store->replica) /* the copy is a store of its own */
+        rc = sqlite3_exec(to, "DELETE FROM meta WHERE name='replica'", NULL, NULL, NULL);
     if (!rc)
         rc = store_sqlite_erase_copy(to);
     if (!rc)

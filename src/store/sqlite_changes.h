@@ -28,6 +28,12 @@ int store_sqlite_note_rewrite(struct db *d, struct fumi_arena *a, const struct n
 int store_sqlite_note_drop(struct db *d, struct fumi_arena *a, const struct stored *n,
                            struct fumi_err *e);
 
+/* Removes a note from the keyword index; it must be as it was when it was added. */
+int store_sqlite_note_words_drop(struct db *d, struct fumi_arena *a, const struct note *n,
+                                 struct fumi_err *e);
+/* Deletes the oldest change numbers. A vector cache that is older is rebuilt. */
+int store_sqlite_changes_prune(struct db *d, struct fumi_err *e);
+
 /* Records that a backup was written, for store_forget (sqlite_forget.c). Not in a transaction. */
 void store_sqlite_backup_made(struct store_sqlite *s, const char *path);
 

@@ -147,6 +147,8 @@ static int run_text(struct db *d, const char *sql, struct fumi_err *e)
 int store_sqlite_sync_mode(struct db *d, const char *mode, struct fumi_err *e)
 {
     char sql[64];
+    if (d->store->replica)
+        mode = "NORMAL"; /* the file stays sound, and what it lacks is copied again */
     snprintf(sql, sizeof(sql), "PRAGMA synchronous=%s", d->store->nosync ? "OFF" : mode);
     return run_text(d, sql, e);
 }

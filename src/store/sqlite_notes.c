@@ -185,12 +185,10 @@ int store_sqlite_note_load(struct db *d, const struct loading *to, int64_t seq, 
 }
 
 /* Deletes the oldest changes now and then. A vector cache that is older is rebuilt. */
-static int prune(struct db *d, int64_t now, struct fumi_err *e)
+int store_sqlite_changes_prune(struct db *d, struct fumi_err *e)
 {
-    if (now % PRUNE_EVERY)
-        return 0;
-    int64_t oldest = now - (int64_t)CHANGES_KEPT * (CHANGE_GAP / 2);
-    return store_sqlite_run(d, e, "DELETE FROM changes WHERE n<?1", "i", oldest);
+    return store_sqlite_run(d, e, "DELETE FROM changes WHERE n<(SELECT max(n) FROM changes)-?1",
+                            "i", (int64_t)CHANGES_KEPT * (CHANGE_GAP / 2));
 }
 
 int store_sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e)
@@ -200,7 +198,7 @@ int store_sqlite_note_changed(struct db *d, int64_t seq, struct fumi_err *e)
                               "FROM changes) + 1 + (random() & ?1), ?2)";
     if (store_sqlite_run(d, e, sql, "ii", (int64_t)CHANGE_GAP - 1, seq))
         return -1;
-    return prune(d, sqlite3_last_insert_rowid(d->h), e);
+    return sqlite3_last_insert_rowid(d->h) % PRUNE_EVERY ? 0 : store_sqlite_changes_prune(d, e);
 }
 
 static struct fumi_str tag_words(struct fumi_arena *a, struct fumi_strs tags)
@@ -235,7 +233,8 @@ int store_sqlite_note_words(struct db *d, struct fumi_arena *a, const struct not
 }
 
 /* The index is contentless: to delete an entry, FTS5 needs exactly the text that was inserted. */
-static int drop_words(struct db *d, struct fumi_arena *a, const struct note *n, struct fumi_err *e)
+int store_sqlite_note_words_drop(struct db *d, struct fumi_arena *a, const struct note *n,
+                                 struct fumi_err *e)
 {
     d->ending = store_sqlite_words_ending(n->project, n->id);
     if (count_words(d, n, -1, e))
@@ -394,7 +393,10 @@ static int replace_words(struct db *d, struct fumi_arena *a, const struct note_r
 {
     if (!(w->set & (NOTE_TITLE | NOTE_TEXT | NOTE_TAGS | NOTE_SOURCE | NOTE_GROUP | NOTE_PROJECT)))
         return 0;
-    return drop_words(d, a, &w->old->note, e) || store_sqlite_note_words(d, a, w->now, e) ? -1 : 0;
+    return store_sqlite_note_words_drop(d, a, &w->old->note, e) ||
+                   store_sqlite_note_words(d, a, w->now, e)
+               ? -1
+               : 0;
 }
 
 static int replace_vectors(struct db *d, const struct note_rewrite *w, struct fumi_err *e)
@@ -430,7 +432,7 @@ int store_sqlite_note_drop(struct db *d, struct fumi_arena *a, const struct stor
         store_sqlite_run(d, e, "DELETE FROM uses WHERE note=?1", "i", n->note.seq) ||
         store_sqlite_tag_set_remove(d, n->tag_set, e) ||
         store_sqlite_vectors_drop(d, n->note.seq, e) ||
-        (!n->damaged && drop_words(d, a, &n->note, e)))
+        (!n->damaged && store_sqlite_note_words_drop(d, a, &n->note, e)))
         return -1;
     if (n->damaged)
         store_sqlite_log_damage(d->store, "a note that was deleted", n->note.id);

@@ -58,13 +58,13 @@ struct cached_filter {
 
 struct store_sqlite {
     struct store base;
-    char *path, *side; /* the database and the vector cache */
-    char *uri;         /* how to open a read-only database; NULL: it is writable */
-    bool nosync, ours; /* ours: the file was checked and is a store */
-    bool lenient;      /* open a damaged file too */
-    bool bare;         /* create the file without the indexes that `complete` creates */
-    bool corrupt;      /* atomic: damage was found */
-    bool blocked;      /* atomic: a stopped process holds the lock */
+    char *path, *side;     /* the database and the vector cache */
+    char *uri;             /* how to open a read-only database; NULL: it is writable */
+    bool nosync, ours;     /* ours: the file was checked and is a store */
+    bool lenient, replica; /* open a damaged file too; a copy of another store */
+    bool bare;             /* create the file without the indexes that `complete` creates */
+    bool corrupt;          /* atomic: damage was found */
+    bool blocked;          /* atomic: a stopped process holds the lock */
     uint64_t stamp; /* sqlite_readonly.c: of a file that is read without locks; 0: locks are used */
     const struct fumi_log *log;
     struct store_sqlite_progress progress;

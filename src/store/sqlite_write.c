@@ -108,8 +108,8 @@ static int still_there(struct store_sqlite *s, struct db *d, struct fumi_err *e)
                         s->path);
 }
 
-/* The database is locked: fails all queued writes, which would otherwise wait for the same lock one
- * after the other. */
+/* The database is locked or cannot be reached: fails all queued writes, which would otherwise wait
+ * for the same one after the other. */
 static void fail_queue(struct store_sqlite *s, const struct fumi_err *e)
 {
     struct store_sqlite_queue *q = &s->writes;
@@ -143,11 +143,20 @@ static enum outcome transact(struct store_sqlite *s, struct store_sqlite_write *
     }
     assert(!sqlite3_get_autocommit(d->h));
     __atomic_store_n(&s->blocked, false, __ATOMIC_RELAXED);
+    if (s->writes.truth && s->writes.truth->begin(s->writes.truth, d, &e)) {
+        roll_back(d);
+        fail_queue(s, &e);
+        fail_all(first, &e);
+        return FAILED;
+    }
     if (!run_each(d, first)) {
+        if (s->writes.truth)
+            s->writes.truth->end(s->writes.truth);
         roll_back(d);
         return CHANGED;
     }
-    if (store_sqlite_run(d, &e, "COMMIT", "")) {
+    if (s->writes.truth ? s->writes.truth->commit(s->writes.truth, d, &e)
+                        : store_sqlite_run(d, &e, "COMMIT", "")) {
         roll_back(d);
         fail_all(first, &e);
         return FAILED;

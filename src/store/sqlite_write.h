@@ -27,6 +27,17 @@ struct store_sqlite_queue {
     size_t together; /* number of threads that the last transaction served */
     int64_t took;    /* nanoseconds, of the last transaction */
     bool leading;    /* a thread is running writes */
+    struct store_sqlite_truth *truth; /* NULL: the file is not the replica of another store */
+};
+
+/* The store of which the file is a replica: it has to confirm each transaction. Called on the
+ * thread that leads the queue. begin: after the transaction of the file has begun; it may change
+ * the file. commit: commits both, or returns -1 with *e set. end: the transaction is rolled back.
+ * After begin or commit has failed, end is not called. */
+struct store_sqlite_truth {
+    int (*begin)(struct store_sqlite_truth *t, struct db *d, struct fumi_err *e);
+    int (*commit)(struct store_sqlite_truth *t, struct db *d, struct fumi_err *e);
+    void (*end)(struct store_sqlite_truth *t);
 };
 
 /* Any thread. Calls `run` in a write transaction, together with the writes of other threads and
