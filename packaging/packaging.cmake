@@ -45,7 +45,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(control ${CMAKE_SOURCE_DIR}/packaging/debian)
 set(CPACK_DEBIAN_PROGRAM_PACKAGE_CONTROL_EXTRA "${control}/postinst;${control}/prerm;${control}/postrm")
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libcurl4) # loaded when a remote embedder is used
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libcurl4, libpq5") # loaded when a remote embedder or PostgreSQL is used
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS xdg-utils) # fumi open runs xdg-open
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
