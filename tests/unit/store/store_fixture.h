@@ -4,10 +4,12 @@
 #define FUMI_STORE_FIXTURE_H
 
 #include "base/arena.h"
+#include "postgres_fixture.h"
 #include "store/sqlite.h"
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,8 @@ enum { DIM = 4 };
 
 struct fixture {
     char top[64], path[128];
-    bool sync; /* sync each commit to disk, as outside of tests */
+    bool sync;     /* sync each commit to disk, as outside of tests */
+    bool database; /* there is one in PostgreSQL */
     struct store *s;
     struct fumi_arena a;
     struct fumi_err e;
@@ -50,11 +53,33 @@ static inline struct store *fixture_open_sqlite(struct fixture *t, const char *p
     return store_sqlite_open(&o, &t->e);
 }
 
+/* The database of the fixture has the name of its directory. */
+static inline const char *fixture_database(const struct fixture *t)
+{
+    return strrchr(t->top, '/') + 1;
+}
+
+/* The replica is in the directory of `path`. */
+static inline struct store *fixture_open_postgres(struct fixture *t, const char *path)
+{
+    char url[300], sql[120], dir[128];
+    snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(path, '/') - path), path);
+    snprintf(sql, sizeof(sql), "CREATE DATABASE \"%s\"", fixture_database(t));
+    if (!t->database && postgres_run("postgres", sql))
+        return NULL;
+    t->database = true;
+    mkdir(dir, 0700);
+    postgres_url(fixture_database(t), url, sizeof(url));
+    struct store_postgres_options o = {.url = url, .dir = dir, .log = &fixture_silent};
+    return store_postgres_open(&o, &t->e);
+}
+
 static const struct fixture_engine {
     const char *name;
     struct store *(*open)(struct fixture *t, const char *path);
 } fixture_engines[] = {
     {"sqlite", fixture_open_sqlite},
+    {"postgres", fixture_open_postgres},
 };
 
 /* Opens the store as another process would. */
@@ -86,9 +111,50 @@ static inline void fixture_shut(struct fixture *t)
     t->s = NULL;
 }
 
+/* The file of the replica in the directory. */
+static inline bool fixture_replica(const char *dir, char *to, size_t size)
+{
+    char pattern[160];
+    glob_t found;
+    snprintf(pattern, sizeof(pattern), "%s/replica-*.db", dir);
+    bool one = glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1;
+    snprintf(to, size, "%s", one ? found.gl_pathv[0] : "");
+    globfree(&found);
+    return one;
+}
+
+/* Whether PostgreSQL has the same rows as the replica: a new server copies them. */
+static inline bool fixture_copied(struct fixture *t, const char *dir)
+{
+    char fresh[100], one[200], other[200];
+    snprintf(fresh, sizeof(fresh), "%s/fresh/memory.db", t->top);
+    struct store *s = fixture_open_postgres(t, fresh);
+    if (!s)
+        return fprintf(stderr, "no copy: %s\n", t->e.text), false;
+    bool sound = store_check(s, false, NULL, NULL, &t->e) == 0;
+    store_close(s);
+    snprintf(fresh, sizeof(fresh), "%s/fresh", t->top);
+    bool same = fixture_replica(dir, one, sizeof(one)) &&
+                fixture_replica(fresh, other, sizeof(other)) && postgres_same(one, other);
+    nftw(fresh, fixture_remove, 16, FTW_DEPTH | FTW_PHYS);
+    if (!sound)
+        fprintf(stderr, "the copy of the store is not sound: %s\n", t->e.text);
+    return sound && same;
+}
+
+static inline void fixture_end_database(struct fixture *t)
+{
+    char dir[100];
+    snprintf(dir, sizeof(dir), "%s/data", t->top);
+    if (!fixture_copied(t, dir))
+        exit(1);
+}
+
 static inline void fixture_end(struct fixture *t)
 {
     fixture_shut(t);
+    if (t->database)
+        fixture_end_database(t);
     fumi_arena_done(&t->a);
     nftw(t->top, fixture_remove, 16, FTW_DEPTH | FTW_PHYS);
 }
