@@ -77,7 +77,8 @@ static int check_files(struct doctor *d, struct session *s, bool repair)
 {
     const struct config *c = &s->config;
     int bad = check_mode(d, c->paths.data_dir, repair);
-    bad |= check_mode(d, c->store.path, repair);
+    if (c->store.path.p)
+        bad |= check_mode(d, c->store.path, repair);
     if (c->source.p && !c->foreign)
         bad |= check_mode(d, c->source, repair);
     doctor_say(d, "configuration: %s",
@@ -126,7 +127,7 @@ static int check_store(struct doctor *d, struct session *s, bool repair, struct 
 {
     if (store_check(s->store, repair, print_line, d, e))
         return -1;
-    doctor_say(d, "database: %.*s is intact", FUMI_ARG(s->config.store.path));
+    doctor_say(d, "database: %.*s is intact", FUMI_ARG(config_store_name(&s->config, &s->arena)));
     return 0;
 }
 
@@ -145,7 +146,7 @@ static int find_secrets(struct doctor *d, struct session *s, struct fumi_err *e)
 static int examine(struct doctor *d, struct session *s, bool repair, struct fumi_err *e)
 {
     int bad = s->store ? 0 : -1;
-    if (s->config.store.path.p) {
+    if (s->config.store.type.p) {
         bad |= check_files(d, s, s->store && repair); /* changes no modes without a store */
         bad |= check_model(d, s);
     }

@@ -35,7 +35,7 @@ static int open_session(struct invocation *i, struct session *s, bool writes, st
     fumi_uuid(id);
     if (session_config(s, &i->common, false, e))
         return -1;
-    if (access(files_name(i->a, s->config.store.path), F_OK))
+    if (s->config.store.path.p && access(files_name(i->a, s->config.store.path), F_OK))
         return fumi_err_set(e, ERR_NOT_FOUND,
                             "there is no database at %.*s: check --data-dir and --db",
                             FUMI_ARG(s->config.store.path));

@@ -72,7 +72,9 @@ static bool serves(struct fumi_arena *a, const struct announced *s, struct fumi_
     if (rc || !answer.ok)
         return false;
     const struct fumi_val *v = fumi_parse(a, answer.result.text, &ignored);
-    return v && fumi_eq(fumi_text(a, fumi_get(fumi_get(v, "store"), "path")), db);
+    const struct fumi_val *store = v ? fumi_get(v, "store") : NULL;
+    return store && (fumi_eq(fumi_text(a, fumi_get(store, "path")), db) ||
+                     fumi_eq(fumi_text(a, fumi_get(store, "url")), db));
 }
 
 /* http://HOST:PORT/ of ws://HOST:PORT/ws */
@@ -96,7 +98,7 @@ static struct fumi_str find_server(struct fumi_arena *a, const struct config *c)
     struct announced s;
     for (struct dirent *entry; d && !found.p && (entry = readdir(d));)
         if (is_lock(entry->d_name) && read_lock(a, files_join(a, dir, entry->d_name), &s) &&
-            serves(a, &s, c->store.path))
+            serves(a, &s, config_store_name(c, a)))
             found = page_of(a, s.url);
     if (d)
         closedir(d);
@@ -120,7 +122,10 @@ static int become_server(struct invocation *i)
     const struct {
         const char *name;
         struct fumi_str value;
-    } given[] = {{"--config", c->config}, {"--data-dir", c->data_dir}, {"--db", c->db}};
+    } given[] = {{"--config", c->config},
+                 {"--data-dir", c->data_dir},
+                 {"--db", c->db},
+                 {"--store", c->store}};
     const char *to[ARGUMENTS] = {"fumi", "serve", "--transport", "http", "--port"};
     size_t n = 5;
     to[n++] = fumi_fmt(i->a, "%d", (int)f->port).p;

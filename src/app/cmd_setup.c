@@ -119,6 +119,10 @@ static int command_line(struct invocation *i, const char *const *command, struct
         add_path(i->a, words, "--data-dir", c->data_dir, e) ||
         add_path(i->a, words, "--db", c->db, e))
         return -1;
+    if (c->store.p) {
+        add_word(words, FUMI_STR("--store"));
+        add_word(words, c->store);
+    }
     if (c->allow_http)
         add_word(words, FUMI_STR("--allow-http-embedder"));
     return 0;
@@ -390,9 +394,9 @@ static int check(struct invocation *i, const struct setup_agent *g)
         return command_misuse(i, "--http must be a URL such as http://127.0.0.1:8765/mcp");
     if (f->http.p && f->tools)
         return command_misuse(i, "--tools belongs to the server that --http names: give it there");
-    if (f->http.p && !f->hook && (c->config.p || c->data_dir.p || c->db.p))
-        return command_misuse(i, "--config, --data-dir and --db belong to the server that --http "
-                                 "names: give them there");
+    if (f->http.p && !f->hook && (c->config.p || c->data_dir.p || c->db.p || c->store.p))
+        return command_misuse(i, "--config, --data-dir, --db and --store belong to the server that "
+                                 "--http names: give them there");
     if (f->hook && !has_hook(g))
         return command_misuse(i, "%s has no hooks; use --instructions instead", g->title);
     return STATUS_OK;

@@ -45,7 +45,7 @@ enum command_output {
 /* Flags of every command that opens the memory. */
 struct common {
     bool help;
-    struct fumi_str config, data_dir, db;
+    struct fumi_str config, data_dir, db, store;
     bool allow_http, per_worktree;
     int log, log_format;
     struct write_flags writing; /* of commands with `writes` */

@@ -54,6 +54,7 @@ static const struct fumi_val *ask(const struct completion *x, const char *method
     const struct fumi_val *result = NULL;
     struct place here = {0};
     int rc = session_config(&s, &x->common, false, &e) ||
+             s.config.store.url.p || /* no network while somebody types */
              access(files_name(x->a, s.config.store.path), R_OK) ||
              session_begin(&s, "stdio", &e) ||
              (project && session_place(&s, x->a, x->project, &here, &e));

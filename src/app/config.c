@@ -6,6 +6,8 @@
 
 #include "app/files.h"
 #include "app/flags.h"
+#include "store/postgres.h"
+
 #include "base/closest_name.h"
 #include "embed/provider_url.h"
 #include "model/dim.h"
@@ -218,7 +220,7 @@ static int parse_file(struct config_loader *l, struct config *layer)
 static int check_mode(struct config_loader *l, const struct config *layer)
 {
     bool secret = layer->embedder.set.api_key.n || layer->previous.set.api_key.n ||
-                  layer->http.set.token.n;
+                  layer->http.set.token.n || store_postgres_secret(layer->store.url);
     if (!secret || !(l->mode & 077))
         return 0;
     struct fumi_str file = files_shown(l->c->source);
@@ -383,6 +385,9 @@ static int apply_flags(struct config_loader *l)
 {
     struct config layer = {.store = {.path = l->flags->db},
                            .paths = {.data_dir = l->flags->data_dir}};
+    if (l->flags->db.p && l->flags->store.p)
+        return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
+                            "--db and --store name two stores: give one of them");
     if (expand_all(l, &layer, (struct fumi_str){0}))
         return -1;
     if (layer.paths.data_dir.n) {
@@ -390,7 +395,9 @@ static int apply_flags(struct config_loader *l)
         l->c->store.path = (struct fumi_str){0};
     }
     if (layer.store.path.n)
-        l->c->store.path = layer.store.path;
+        l->c->store = (struct config_store){.path = layer.store.path};
+    if (l->flags->store.p)
+        l->c->store = (struct config_store){.url = l->flags->store};
     l->c->safety.memory.frozen |= l->flags->freeze;
     l->c->safety.allow_http |= l->flags->allow_http;
     l->c->projects.per_worktree |= l->flags->per_worktree;
@@ -399,19 +406,37 @@ static int apply_flags(struct config_loader *l)
     return 0;
 }
 
+/* An address is used unless the type is sqlite. */
+static int settle_type(struct config_loader *l)
+{
+    struct config_store *s = &l->c->store;
+    if (!s->type.p)
+        s->type = s->url.p ? FUMI_STR("postgres") : FUMI_STR("sqlite");
+    if (fumi_eq(s->type, FUMI_STR("sqlite"))) {
+        s->url = (struct fumi_str){0};
+        return 0;
+    }
+    if (!fumi_eq(s->type, FUMI_STR("postgres")))
+        return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
+                            "store.type %.*s is not supported: use sqlite or postgres",
+                            s->type.n > SHOWN ? SHOWN : (int)s->type.n, s->type.p);
+    if (!s->url.p || !store_postgres_is(s->url))
+        return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
+                            "store.url must be the address of a PostgreSQL database, such as "
+                            "postgres://USER@HOST/DATABASE");
+    s->path = (struct fumi_str){0};
+    return 0;
+}
+
 static int settle_store(struct config_loader *l)
 {
     struct config *c = l->c;
-    if (!fumi_eq(c->store.type, FUMI_STR("sqlite")))
-        return fumi_err_set(l->e, FUMI_INVALID_PARAMS,
-                            "store.type %.*s is not supported: this version has sqlite only "
-                            "(postgres and qdrant come later)",
-                            c->store.type.n > SHOWN ? SHOWN : (int)c->store.type.n,
-                            c->store.type.p);
+    if (settle_type(l))
+        return -1;
     if (!c->paths.data_dir.p &&
         files_xdg(l->a, "XDG_DATA_HOME", ".local/share", &c->paths.data_dir, l->e))
         return -1;
-    if (!c->store.path.p)
+    if (!c->store.path.p && !c->store.url.p)
         c->store.path = files_join(l->a, c->paths.data_dir, "memory.db");
     return 0;
 }
@@ -462,6 +487,11 @@ int config_load(struct config *c, struct fumi_arena *a, const struct config_over
         apply_flags(&l) || settle_store(&l) || settle_embedder(&l))
         return -1;
     return 0;
+}
+
+struct fumi_str config_store_name(const struct config *c, struct fumi_arena *a)
+{
+    return c->store.path.p ? c->store.path : store_postgres_shown(a, c->store.url);
 }
 
 struct embed_config config_embed(const struct config *c, const struct config_embedder *from)

@@ -58,7 +58,7 @@ struct config_http {
 
 /* The values of flags that override settings. Null, false and 0 override nothing. */
 struct config_overrides {
-    struct fumi_str config, data_dir, db;
+    struct fumi_str config, data_dir, db, store;
     bool freeze, allow_http, per_worktree;
     int secrets; /* 1 + enum secrets_mode */
 };
@@ -67,7 +67,7 @@ struct config {
     struct config_transport transport;
     struct config_embedder embedder;
     struct config_embedder previous; /* provider null: no change of the model is in progress */
-    struct config_store store;       /* the path is absolute */
+    struct config_store store;       /* an absolute path, or an address; the other one is null */
     struct config_paths paths;       /* both absolute; config_save writes config_path */
     struct config_safety safety;
     struct config_projects projects;
@@ -84,6 +84,9 @@ struct config {
  * the line and the setting, or the variable. */
 int config_load(struct config *c, struct fumi_arena *a, const struct config_overrides *o,
                 struct fumi_err *e);
+
+/* The path or the address of the store, the latter without a password. */
+struct fumi_str config_store_name(const struct config *c, struct fumi_arena *a);
 
 /* The embedder for struct memory_options; `from` is &c->embedder or &c->previous. Borrows the
  * strings of `c`. */

@@ -60,10 +60,10 @@ static const struct fumi_field embedder_fields[] = {
     FUMI_FIELD(struct config_store, member, wire, __VA_ARGS__, .flags = FUMI_NULLABLE)
 
 static const struct fumi_field store_fields[] = {
-    STORE(type, "type", "Kind of store: sqlite.", .def = "\"sqlite\""),
+    STORE(type, "type", "Kind of store: sqlite or postgres; that of url if not set."),
     STORE(path, "path", "File of the database; memory.db in the data directory if not set.",
           .check = check_path),
-    STORE(url, "url", "Address of a remote store; not used by sqlite."),
+    STORE(url, "url", "Address of a store in PostgreSQL (postgres://...), as libpq reads it."),
 };
 
 static const struct fumi_field paths_fields[] = {

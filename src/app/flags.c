@@ -378,23 +378,15 @@ static const char *kind_of(const struct fumi_field *f, const char *other)
     static const struct {
         const char *end, *kind;
     } kinds[] = {
-        {"projectId", "PROJECT"},
-        {"project", "PROJECT"},
-        {"groupId", "GROUP"},
-        {"group", "GROUP"},
-        {"file", "FILE"},
-        {"config", "FILE"},
-        {"db", "FILE"},
-        {"to", "FILE"},
-        {"dir", "DIR"},
-        {"directory", "DIR"},
-        {"host", "ADDRESS"},
-        {"url", "ADDRESS"},
-        {"messageLimit", "BYTES"},
-        {"unsent", "BYTES"},
-        {"timeLimit", "MS"},
-        {"drain", "MS"},
-        {"time", "MS"},
+        {"projectId", "PROJECT"}, {"project", "PROJECT"},
+        {"groupId", "GROUP"},     {"group", "GROUP"},
+        {"file", "FILE"},         {"config", "FILE"},
+        {"db", "FILE"},           {"to", "FILE"},
+        {"dir", "DIR"},           {"directory", "DIR"},
+        {"host", "ADDRESS"},      {"url", "ADDRESS"},
+        {"store", "ADDRESS"},     {"messageLimit", "BYTES"},
+        {"unsent", "BYTES"},      {"timeLimit", "MS"},
+        {"drain", "MS"},          {"time", "MS"},
         {"expiresAt", "TIME"},
     };
     for (size_t i = 0; i < FUMI_COUNT(kinds); i++) {

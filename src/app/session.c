@@ -1,4 +1,5 @@
 #include "app/session.h"
+#include "store/postgres.h"
 #include "store/sqlite.h"
 
 #include "app/files.h"
@@ -53,6 +54,7 @@ int session_config(struct session *s, const struct common *flags, bool freeze, s
         .config = flags->config,
         .data_dir = flags->data_dir,
         .db = flags->db,
+        .store = flags->store,
         .freeze = freeze,
         .allow_http = flags->allow_http,
         .per_worktree = flags->per_worktree,
@@ -66,14 +68,24 @@ int session_config(struct session *s, const struct common *flags, bool freeze, s
 
 static int refuse_missing(struct session *s, struct fumi_err *e)
 {
-    if (!access(files_name(&s->arena, s->config.store.path), F_OK))
+    if (s->config.store.url.p || !access(files_name(&s->arena, s->config.store.path), F_OK))
         return 0;
     return fumi_err_set(e, ERR_NOT_FOUND, "there is no database at %.*s: check --data-dir and --db",
                         FUMI_ARG(files_shown(s->config.store.path)));
 }
 
-/* lenient: also opens a damaged file, for commands that repair it or save its contents. */
-static int open_store(struct session *s, bool lenient, struct fumi_err *e)
+static struct store *open_postgres(struct session *s, struct fumi_err *e)
+{
+    const struct store_postgres_options o = {
+        .url = files_name(&s->arena, s->config.store.url),
+        .dir = files_name(&s->arena, s->config.paths.data_dir),
+        .patience = s->patience,
+        .log = &s->log,
+    };
+    return store_postgres_open(&o, e);
+}
+
+static struct store *open_sqlite(struct session *s, bool lenient, struct fumi_err *e)
 {
     const struct store_sqlite_options o = {
         .path = files_name(&s->arena, s->config.store.path),
@@ -83,9 +95,15 @@ static int open_store(struct session *s, bool lenient, struct fumi_err *e)
         .log = &s->log,
         .progress = {s->progress ? progress_tell : NULL, s->progress},
     };
+    return store_sqlite_open(&o, e);
+}
+
+/* lenient: also opens a damaged file, for commands that repair it or save its contents. */
+static int open_store(struct session *s, bool lenient, struct fumi_err *e)
+{
     if (files_make_dir(s->config.paths.data_dir, e))
         return -1;
-    s->store = store_sqlite_open(&o, e);
+    s->store = s->config.store.url.p ? open_postgres(s, e) : open_sqlite(s, lenient, e);
     return s->store ? 0 : -1;
 }
 
@@ -109,7 +127,8 @@ static struct fumi_str flags_of(struct session *s)
         struct fumi_str value;
     } all[] = {{" --config ", s->overrides.config},
                {" --data-dir ", s->overrides.data_dir},
-               {" --db ", s->overrides.db}};
+               {" --db ", s->overrides.db},
+               {" --store ", store_postgres_shown(&s->arena, s->overrides.store)}};
     struct fumi_buf out = {0};
     for (size_t i = 0; i < FUMI_COUNT(all); i++) {
         if (!all[i].value.p)
@@ -149,8 +168,9 @@ static struct memory_options options(struct session *s, const char *transport)
         .embed = config_embed(c, &c->embedder),
         .previous = config_embed(c, &c->previous),
         .openai_key = c->openai_key,
-        .facts = {fumi_str(transport), c->store.type, c->store.path, c->store.url,
-                  c->paths.config_path, c->paths.data_dir, flags_of(s)},
+        .facts = {fumi_str(transport), c->store.type, c->store.path,
+                  store_postgres_shown(&s->arena, c->store.url), c->paths.config_path,
+                  c->paths.data_dir, flags_of(s)},
         .log = &s->log,
         .scope = s->scope,
         .by = s->by,
@@ -163,7 +183,7 @@ static struct memory_options options(struct session *s, const char *transport)
 
 int session_begin(struct session *s, const char *transport, struct fumi_err *e)
 {
-    assert(!s->memory && s->config.store.path.p); /* after session_config, once */
+    assert(!s->memory && s->config.store.type.p); /* after session_config, once */
     if (open_store(s, false, e))
         return -1;
     struct memory_options o = options(s, transport);

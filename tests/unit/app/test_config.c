@@ -3,6 +3,7 @@
 #include "app/config.h"
 #include "app/files.h"
 #include "model/secrets.h"
+#include "store/postgres.h"
 #include "json/json.h"
 
 #include <ftw.h>
@@ -345,6 +346,26 @@ TEST(file_of_local_mcp_memory_is_used_without_our_own)
     end(&s);
 }
 
+TEST(an_address_is_shown_without_its_password)
+{
+    static const char *const rows[][2] = {
+        {"postgres://h/d", "postgres://h/d"},
+        {"postgres://u@h/d", "postgres://u@h/d"},
+        {"postgres://u:p%40w@h:5432/d?x=y", "postgres://u@h:5432/d?x=y"},
+        {"postgresql://u:a@b:c@h", "postgresql://u@h"},
+        {"postgres:///d?password=secret&user=u", "postgres:///d?password=&user=u"},
+        {"postgres:///d?user=u&password=secret", "postgres:///d?user=u&password="},
+        {"postgres://h:5432/d?options=a@b", "postgres://h:5432/d?options=a@b"},
+    };
+    struct fumi_arena a = {0};
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++) {
+        CHECK_STR(store_postgres_shown(&a, fumi_str(rows[i][0])), rows[i][1]);
+        CHECK_INT(store_postgres_secret(fumi_str(rows[i][0])), strcmp(rows[i][0], rows[i][1]) != 0);
+    }
+    CHECK(!store_postgres_shown(&a, (struct fumi_str){0}).p);
+    fumi_arena_done(&a);
+}
+
 TEST(errors_name_line_and_setting)
 {
     static const struct {
@@ -358,6 +379,8 @@ TEST(errors_name_line_and_setting)
         {"7", {"must contain an object"}},
         {"{\"store\":{\"type\":\"qdrant\"}}", {"store.type qdrant", "sqlite"}},
         {"{\"store\":{\"type\":\"volatile\"}}", {"volatile"}},
+        {"{\"store\":{\"type\":\"postgres\"}}", {"store.url", "postgres://"}},
+        {"{\"store\":{\"url\":\"http://x\"}}", {"store.url", "postgres://"}},
         {"{\"transportDefaults\":{\"defaultTransport\":\"tcp\"}}",
          {"transportDefaults.defaultTransport", "stdio, http"}},
         {"{\"embedder\":{\"model\":\"a\",\"model\":\"b\"}}", {"embedder.model is given twice"}},
