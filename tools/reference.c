@@ -477,13 +477,10 @@ static void put_command(struct fumi_arena *a, const struct command *c)
 static void put_commands(struct fumi_arena *a)
 {
     puts("\n## Commands\n\n"
-         "What `--json` prints, on standard output and in UTF-8; `fumi help` describes the rest of "
-         "a\n"
-         "command. Errors and warnings are texts on standard error, and the exit status is the "
-         "same as\n"
-         "without `--json`. `--format json`, which older commands also take, prints the same.\n"
-         "`fumi call` prints the result of a method, and `fumi export` JSON lines, without "
-         "`--json`.");
+         "What `--json` prints, on standard output and in UTF-8; `fumi help` describes the rest\n"
+         "of a command. Errors and warnings are texts on standard error, and the exit status is\n"
+         "the same as without `--json`. `--format json`, which older commands also take, prints\n"
+         "the same.");
     for (size_t i = 0; i < COMMANDS; i++)
         if (command_printing(commands[i]))
             put_command(a, commands[i]);

@@ -173,6 +173,7 @@ const struct command command_call = {
     .methods = true,
     .writes = true,
     .words = 2,
-    .output = OUTPUT_DATA,
+    .output = OUTPUT_LINES,
+    .prints = "The result of the method, as without `--json`.",
     .run = call,
 };

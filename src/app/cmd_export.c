@@ -203,6 +203,8 @@ static int export(struct invocation *i)
     struct export x = {.markdown = f->format == 1};
     x.filter = (struct filter){
         .group = f->group, .since = INT64_MIN, .until = INT64_MAX, .superseded = true};
+    if (i->json && x.markdown)
+        return command_misuse(i, "--json is the format jsonl, not markdown: give one of them");
     if (f->group.n && !f->project.n)
         return command_misuse(i, "--group needs --project");
     interrupt_catch();
@@ -232,6 +234,7 @@ const struct command command_export = {
             "the notes. The exit status is 1 if something could not be exported.",
     .shape = &shape,
     .aliases = aliases,
-    .output = OUTPUT_DATA,
+    .output = OUTPUT_LINES,
+    .prints = "One object per line, as without `--json`: what `fumi import` reads.",
     .run = export,
 };

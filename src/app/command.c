@@ -59,7 +59,7 @@ static const struct fumi_field printing_fields[] = {
 const struct fumi_shape *command_printing(const struct command *c)
 {
     static const struct fumi_shape json = PRINTING(1), both = PRINTING(2);
-    if (c->output == OUTPUT_JSON)
+    if (c->output == OUTPUT_JSON || c->output == OUTPUT_LINES)
         return &json;
     return c->output == OUTPUT_FORMAT ? &both : NULL;
 }

@@ -40,6 +40,7 @@ enum command_output {
     OUTPUT_JSON,   /* results: it takes --json */
     OUTPUT_FORMAT, /* the same, and --format text|json, which was there first */
     OUTPUT_DATA,   /* data, which is not wrapped in a terminal */
+    OUTPUT_LINES,  /* data that is JSON: --json is allowed, and changes nothing */
 };
 
 /* Flags of every command that opens the memory. */

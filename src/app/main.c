@@ -134,7 +134,7 @@ static int run(const struct command *c, char **argv, struct fumi_arena *a)
     struct invocation i = {.command = c, .a = a};
     struct fumi_err e = {0};
     if (!c->serves)
-        terminal_wrap(c->output == OUTPUT_DATA && !wants_help(argv));
+        terminal_wrap(c->output >= OUTPUT_DATA && !wants_help(argv));
     if (wants_help(argv)) {
         print_help(c, argv);
         return STATUS_OK;

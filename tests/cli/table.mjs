@@ -132,15 +132,16 @@ export function cases(ids, repository) {
     wrong("projects frob", 2, /list, rename, merge or delete/);
     wrong("projects rename one", 2, /projects rename NAME NEW/);
 
-    normal("call memory.stats", { data: true });
+    both("call memory.stats", { data: true });
     odd("call memory.list_recent --limit 1 --compact", { data: true });
     odd("call memory.update --help", { says: /expiresAt TIME/ });
     odd("call rpc.discover --help", { says: /no params/ });
     wrong("call memory.serch", 3, /did you mean memory.search\?/);
     wrong("call", 2, /a method is required/);
 
-    normal("export", { data: true });
+    both("export", { data: true, lines: true });
     odd("export --format markdown", { data: true });
+    wrong("export --json --format markdown", 2, /give one of them/);
     wrong("export -g x", 2, /--group needs --project/);
 
     odd("import --dry-run notes.jsonl");
