@@ -114,12 +114,13 @@ static int forget(struct db *d, void *arg, struct fumi_err *e)
     return store_sqlite_erase_mark(d, true, e);
 }
 
+/* The path in the list ends with NUL. */
 static void add_path(struct fumi_arena *a, struct fumi_strs *out, struct fumi_str path)
 {
     struct fumi_str *items = fumi_alloc(a, (out->n + 1) * sizeof(*items));
     if (out->n)
         memcpy(items, out->items, out->n * sizeof(*items));
-    items[out->n] = fumi_dup(a, path);
+    items[out->n] = fumi_fmt(a, "%.*s", FUMI_ARG(path));
     *out = (struct fumi_strs){items, out->n + 1};
 }
 
