@@ -157,7 +157,7 @@ static int forget(struct invocation *i)
         rc = choose_unused(i, &s, &ids, &e);
     if (!rc && (ids.n || only_copies))
         rc = forget_all(i, &s, &ids, &result, &e);
-    if (!rc && !ids.n && !f->dry_run && i->json)
+    if (!rc && !result && !f->dry_run && i->json)
         result = fumi_parse(i->a, FUMI_STR("{\"notes\":0,\"removed\":[],\"copies\":[]}"), &e);
     if (!rc && result)
         print_forgotten(i, result);
