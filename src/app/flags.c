@@ -213,12 +213,25 @@ static int take_all(struct flag_parser *p, char **at)
     return 0;
 }
 
+/* Methods take times; in the terminal a date is accepted as well. */
+static bool read_day(const struct fumi_field *f, struct fumi_str text, char out[FUMI_TIME_SIZE])
+{
+    int64_t ms;
+    if (!fumi_day_read(text, f->flags & FUMI_DAY_END, &ms))
+        return false;
+    fumi_time_write(ms, out);
+    return true;
+}
+
 void flags_put_value(struct fumi_arena *a, struct fumi_out *o, const struct fumi_field *f,
                      struct fumi_str text)
 {
     struct fumi_err ignored;
     const struct fumi_val *v = NULL;
     bool number = f->type == FUMI_T_INT || f->type == FUMI_T_REAL;
+    char time[FUMI_TIME_SIZE];
+    if (f->type == FUMI_T_TIME && read_day(f, text, time))
+        text = (struct fumi_str){time, sizeof(time)};
     if (f->type == FUMI_T_BOOL || number || (1 << f->type & JSON_TYPES))
         v = fumi_parse(a, text, &ignored);
     if ((f->type == FUMI_T_BOOL && !fumi_is_bool(v)) || (number && !fumi_is(v, FUMI_NUMBER)))

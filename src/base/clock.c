@@ -161,12 +161,17 @@ static bool take_seconds(struct fumi_str *s, struct moment *m)
     return take_number(s, 2, &m->second) && (!take(s, '.') || take_fraction(s, &m->ms));
 }
 
-static bool take_moment(struct fumi_str *s, struct moment *m)
+static bool take_date(struct fumi_str *s, struct moment *m)
 {
     return take_number(s, 4, &m->year) && take(s, '-') && take_number(s, 2, &m->month) &&
-           take(s, '-') && take_number(s, 2, &m->day) && take_either(s, 'T', 't') &&
-           take_number(s, 2, &m->hour) && take(s, ':') && take_number(s, 2, &m->minute) &&
-           take_seconds(s, m) && take_zone(s, &m->offset) && !s->n;
+           take(s, '-') && take_number(s, 2, &m->day);
+}
+
+static bool take_moment(struct fumi_str *s, struct moment *m)
+{
+    return take_date(s, m) && take_either(s, 'T', 't') && take_number(s, 2, &m->hour) &&
+           take(s, ':') && take_number(s, 2, &m->minute) && take_seconds(s, m) &&
+           take_zone(s, &m->offset) && !s->n;
 }
 
 static int days_in(int year, int month)
@@ -191,5 +196,15 @@ bool fumi_time_read(struct fumi_str s, int64_t *ms)
     if (t < FIRST_MS || t > LAST_MS)
         return false;
     *ms = t;
+    return true;
+}
+
+bool fumi_day_read(struct fumi_str s, bool end, int64_t *ms)
+{
+    struct moment m = {0};
+    if (!take_date(&s, &m) || s.n || !in_calendar(&m))
+        return false;
+    int64_t after = ms_of(&m) + (end ? (int64_t)DAY_SECONDS * 1000 : 0);
+    *ms = after > LAST_MS ? LAST_MS : after;
     return true;
 }

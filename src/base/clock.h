@@ -28,6 +28,10 @@ void fumi_time_write(int64_t ms, char out[FUMI_TIME_SIZE]);
  * Returns false, and leaves *ms unchanged, if s is not such a time. */
 bool fumi_time_read(struct fumi_str s, int64_t *ms);
 
+/* Reads a date, such as 2026-01-31: the begin of this day in UTC, or its end, which is the begin of
+ * the next day. Returns false, and leaves *ms unchanged, if s is not a date. */
+bool fumi_day_read(struct fumi_str s, bool end, int64_t *ms);
+
 #ifdef __cplusplus
 }
 #endif

@@ -217,7 +217,9 @@ static int read_time(const struct bind_reader *r, const struct fumi_field *f,
     struct fumi_time time = {.set = true};
     if (!fumi_is(v, FUMI_STRING))
         return bind_wrong_type(r, f, v);
-    if (!fumi_time_read(fumi_text(r->a, v), &time.ms))
+    struct fumi_str s = fumi_text(r->a, v);
+    if (!fumi_time_read(s, &time.ms) &&
+        !(r->tool && fumi_day_read(s, f->flags & FUMI_DAY_END, &time.ms)))
         return bind_fault(r, f, BIND_NO_ROW, "%s", format_fault("date-time", FUMI_STR("")));
     *(struct fumi_time *)to = time;
     return 0;

@@ -38,11 +38,12 @@ static void put_format(struct fumi_out *o, const struct fumi_field *f,
         put_text(o, "format", f->format);
 }
 
+/* Tools accept dates too, which do not have this format. */
 static void put_date_time(struct fumi_out *o, const struct fumi_field *f,
                           const struct schema_style *style)
 {
     (void)f;
-    if (style->help)
+    if (style->help && style->all)
         put_text(o, "format", "date-time");
 }
 

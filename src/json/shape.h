@@ -36,6 +36,7 @@ enum {
     FUMI_DETAIL = 64,      /* omitted from tool results and from the input schema of tools */
     FUMI_SPARSE = 128,     /* omitted from tool results if empty: 0, false, no items, no members */
     FUMI_NULL_KEEPS = 256, /* patches: null is treated as absent */
+    FUMI_DAY_END = 512,    /* FUMI_T_TIME: where a date is accepted, it means the end of that day */
 };
 
 struct fumi_list {
@@ -138,7 +139,8 @@ extern "C" {
 int fumi_bind(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
               void *into, struct fumi_err *e);
 
-/* The same for the arguments of a tool: defaults are those of tools (tool_def). */
+/* The same for the arguments of a tool: defaults are those of tools (tool_def), and a time may be a
+ * date, which means the begin of that day in UTC (FUMI_DAY_END: its end). */
 int fumi_bind_input(struct fumi_arena *a, const struct fumi_shape *s, const struct fumi_val *v,
                     void *into, struct fumi_err *e);
 

@@ -78,6 +78,35 @@ TEST(invalid_times_are_refused)
     fumi_arena_done(&a);
 }
 
+/* Only in tools. */
+TEST(a_date_is_a_day_of_utc)
+{
+    static const struct fumi_field days[] = {
+        FUMI_FIELD(struct event, at, "at", "Begin."),
+        FUMI_FIELD(struct event, until, "until", "End.", .flags = FUMI_DAY_END),
+    };
+    static const struct fumi_shape s = FUMI_SHAPE(struct event, days);
+    static const char *const wrong[] = {"2026-02-30", "2026-1-31", "2026-01-31 ", "2026-01", "1"};
+    struct fumi_arena a = {0};
+    struct fumi_err e = {0};
+    struct event v = {0};
+    CHECK_INT(fumi_bind_input(
+                  &a, &s, fumi_parse(&a, FUMI_STR("[\"1970-01-02\",\"1970-01-02\"]"), &e), &v, &e),
+              0);
+    CHECK_INT(v.at.ms, 86400000);
+    CHECK_INT(v.until.ms, 2 * 86400000);
+    CHECK_INT(
+        fumi_bind_input(&a, &s, fumi_parse(&a, FUMI_STR("{\"until\":\"9999-12-31\"}"), &e), &v, &e),
+        0);
+    CHECK_INT(v.until.ms, 253402300799999);
+    for (size_t i = 0; i < FUMI_COUNT(wrong); i++) {
+        struct fumi_str json = fumi_fmt(&a, "[\"%s\"]", wrong[i]);
+        CHECK_INT(fumi_bind_input(&a, &s, fumi_parse(&a, json, &e), &v, &e), -1);
+    }
+    CHECK_INT(bind(&a, &s, "[\"1970-01-02\"]", &v, &e), -1);
+    fumi_arena_done(&a);
+}
+
 TEST(a_default_is_a_time)
 {
     struct fumi_arena a = {0};
