@@ -59,15 +59,15 @@ enum {
 #define UNDO                                                                                       \
     {                                                                                              \
         .name = "memory_undo", .title = "Undo",                                                    \
-        .description = "Use to put back what a call changed or deleted; its result has `change`.", \
+        .description = "Use to put back what a call did; its result has `change`.",                \
         .method = "memory.undo", .flags = CHANGES                                                  \
     }
 
 #define GROUP_LIST                                                                                 \
     {                                                                                              \
         .name = "memory_group_list", .title = "Groups",                                            \
-        .description = "Use before choosing a groupId: the groups in use, with counts of notes. "  \
-                       "\"global\" always exists and is not listed.",                              \
+        .description = "Use before choosing a groupId: the groups in use, with counts. "           \
+                       "\"global\" always exists, unlisted.",                                      \
         .method = "memory.group_list", .flags = READS                                              \
     }
 

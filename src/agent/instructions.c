@@ -21,7 +21,7 @@ const char agent_instructions[] =
     "the names of directories, features and commands that a note is about.\n"
     "\n"
     "When a session begins: read the settings (memory_list_globals), the 10 newest notes of "
-    "`global`, and the notes tagged rule or important (memory_list_recent with tags). Read them "
+    "`global`, and the notes tagged rule or important (memory_list_recent with anyTags). Read them "
     "again when new work begins. Do not mention settings that are not set. Start narrow: the group "
     "of the feature, then `global`, then all.\n"
     "Write a note so that it stands alone: one fact, short, with names, paths and versions. Not "

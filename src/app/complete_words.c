@@ -289,7 +289,7 @@ static void offer_value(const struct completion *x, const struct fumi_field *f)
     struct fumi_buf kind = {0};
     flags_put_kind(&kind, f);
     offer_values(x, f);
-    if (strcmp(f->name, "tags") == 0)
+    if (strcmp(f->name, "tags") == 0 || strcmp(f->name, "anyTags") == 0)
         tags(x);
     else if (strcmp(f->name, "format") == 0 && f->type == FUMI_T_STR)
         offer_all(x, formats);

@@ -98,7 +98,8 @@ static const struct fumi_field history_fields[] = {
                .flags = FUMI_NULLABLE),
     FUMI_FIELD(struct history_params, since, "since", "Changed at or after.",
                .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct history_params, until, "until", "Changed before.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct history_params, until, "until", "Changed before.",
+               .flags = FUMI_NULLABLE | FUMI_DAY_END),
     PAGE_FIELDS(struct history_params),
 };
 static const struct fumi_shape history_shape = FUMI_SHAPE(struct history_params, history_fields);

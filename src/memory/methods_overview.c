@@ -98,12 +98,12 @@ struct overview_params {
                .flags = FUMI_NULLABLE),                                                            \
         FUMI_FIELD(struct overview_params, group, "groupId", "Only this group.",                   \
                    .flags = FUMI_NULLABLE, .check = note_given_group_fault),                       \
-        FUMI_FIELD(struct overview_params, tags, "tags", "Only notes with all of these.",          \
+        FUMI_FIELD(struct overview_params, tags, "tags", "With all of these.",                     \
                    .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),       \
         FUMI_FIELD(struct overview_params, since, "since", "Created at or after.",                 \
                    .flags = FUMI_NULLABLE),                                                        \
         FUMI_FIELD(struct overview_params, until, "until", "Created before.",                      \
-                   .flags = FUMI_NULLABLE)
+                   .flags = FUMI_NULLABLE | FUMI_DAY_END)
 
 static const struct fumi_field map_fields[] = {OVERVIEW_FIELDS};
 static const struct fumi_shape map_shape = FUMI_SHAPE(struct overview_params, map_fields);

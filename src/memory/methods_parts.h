@@ -100,6 +100,9 @@ extern const struct fumi_shape passage_shape;
 #define SUPERSEDED_FIELD(T)                                                                        \
     FUMI_FIELD(T, superseded, "includeSuperseded", "Also notes that newer ones replace.",          \
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .def = "false")
+#define ANY_TAGS_FIELD(T)                                                                          \
+    FUMI_FIELD(T, any_tags, "anyTags", "With one of these.", .flags = FUMI_NULLABLE,               \
+               .max = NOTE_TAGS_MAX, .check = check_tag_filter)
 #define PROJECT_FIELD(T)                                                                           \
     FUMI_FIELD(T, project, "projectId", "Repository path, or any name.", .flags = FUMI_REQUIRED)
 

@@ -7,7 +7,7 @@
 struct recent_params {
     struct fumi_str project, group, cursor;
     int64_t limit, max_tokens;
-    struct fumi_strs tags;
+    struct fumi_strs tags, any_tags;
     bool superseded;
     struct fumi_time since, until;
 };
@@ -18,18 +18,19 @@ static const struct fumi_field recent_fields[] = {
     PROJECT_FIELD(struct recent_params),
     FUMI_FIELD(struct recent_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
                .check = note_given_group_fault),
-    FUMI_FIELD(struct recent_params, limit, "limit", "Maximum number of notes.",
-               .flags = FUMI_NULLABLE, .min = 0, .max = RESULTS_MAX, .def = "10"),
-    FUMI_FIELD(struct recent_params, tags, "tags", "Only notes with all of these.",
-               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
+    FUMI_FIELD(struct recent_params, limit, "limit", "At most so many.", .flags = FUMI_NULLABLE,
+               .min = 0, .max = RESULTS_MAX, .def = "10"),
+    FUMI_FIELD(struct recent_params, tags, "tags", "With all of these.", .flags = FUMI_NULLABLE,
+               .max = NOTE_TAGS_MAX, .check = check_tag_filter),
     FUMI_FIELD(struct recent_params, cursor, "cursor", "nextCursor of the previous page.",
                .flags = FUMI_NULLABLE, .check = check_cursor),
     MAX_TOKENS_FIELD(struct recent_params),
     SUPERSEDED_FIELD(struct recent_params),
-    FUMI_FIELD(struct recent_params, since, "since", "Created at or after.",
+    FUMI_FIELD(struct recent_params, since, "since", "Since then, like 2026-01-31.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL),
-    FUMI_FIELD(struct recent_params, until, "until", "Created before.",
-               .flags = FUMI_NULLABLE | FUMI_DETAIL),
+    FUMI_FIELD(struct recent_params, until, "until", "Before then, or on this day.",
+               .flags = FUMI_NULLABLE | FUMI_DETAIL | FUMI_DAY_END),
+    ANY_TAGS_FIELD(struct recent_params),
 };
 static const struct fumi_shape recent_shape = FUMI_SHAPE(struct recent_params, recent_fields);
 
@@ -159,6 +160,7 @@ static int begin(struct recent_rows *r, struct filter *f, struct fumi_err *e)
     struct filtered counts;
     *f = (struct filter){.group = p->group,
                          .tags = p->tags,
+                         .any_tags = p->any_tags,
                          .since = p->since.set ? p->since.ms : INT64_MIN,
                          .until = p->until.set ? p->until.ms : INT64_MAX,
                          .superseded = p->superseded};

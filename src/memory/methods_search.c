@@ -14,7 +14,7 @@ static const char *const modes[] = {"hybrid", "meaning", "words", NULL};
 struct search_params {
     struct fumi_str project, query, group;
     struct fumi_time since, until;
-    struct fumi_strs tags;
+    struct fumi_strs tags, any_tags;
     int64_t top, max_tokens;
     int mode;
     double floor;
@@ -30,13 +30,14 @@ static const struct fumi_field search_fields[] = {
                .flags = FUMI_REQUIRED, .check = check_query),
     FUMI_FIELD(struct search_params, group, "groupId", "Only this group.", .flags = FUMI_NULLABLE,
                .check = note_given_group_fault),
-    FUMI_FIELD(struct search_params, top, "topK", "Maximum number of notes.",
-               .flags = FUMI_NULLABLE, .min = 1, .max = RESULTS_MAX, .def = "5"),
-    FUMI_FIELD(struct search_params, tags, "tags", "Only notes with all of these.",
-               .flags = FUMI_NULLABLE, .max = NOTE_TAGS_MAX, .check = check_tag_filter),
-    FUMI_FIELD(struct search_params, since, "since", "Created at or after.",
+    FUMI_FIELD(struct search_params, top, "topK", "At most so many.", .flags = FUMI_NULLABLE,
+               .min = 1, .max = RESULTS_MAX, .def = "5"),
+    FUMI_FIELD(struct search_params, tags, "tags", "With all of these.", .flags = FUMI_NULLABLE,
+               .max = NOTE_TAGS_MAX, .check = check_tag_filter),
+    FUMI_FIELD(struct search_params, since, "since", "Since then, like 2026-01-31.",
                .flags = FUMI_NULLABLE),
-    FUMI_FIELD(struct search_params, until, "until", "Created before.", .flags = FUMI_NULLABLE),
+    FUMI_FIELD(struct search_params, until, "until", "Before then, or on this day.",
+               .flags = FUMI_NULLABLE | FUMI_DAY_END),
     FUMI_FIELD(struct search_params, mode, "mode",
                "Search by meaning, by keyword (words), or both (hybrid).",
                .flags = FUMI_NULLABLE | FUMI_DETAIL, .choices = modes, .def = "\"hybrid\""),
@@ -51,6 +52,7 @@ static const struct fumi_field search_fields[] = {
                "The time that words such as yesterday refer to; the present if not given.",
                .flags = FUMI_NULLABLE | FUMI_DETAIL),
     SUPERSEDED_FIELD(struct search_params),
+    ANY_TAGS_FIELD(struct search_params),
 };
 static const struct fumi_shape search_shape = FUMI_SHAPE(struct search_params, search_fields);
 
@@ -369,7 +371,7 @@ static enum fumi_ret search(struct fumi_call *call, const void *params, void *re
     const struct answer_size size = {frame_size, hit_size, &measuring};
     struct search s = {
         .filter = {p->project, p->group, p->tags, p->since.set ? p->since.ms : INT64_MIN,
-                   p->until.set ? p->until.ms : INT64_MAX, p->superseded},
+                   p->until.set ? p->until.ms : INT64_MAX, p->superseded, p->any_tags},
         .query = p->query,
         .top = (size_t)p->top,
         .mode = (enum search_mode)p->mode,

@@ -60,14 +60,6 @@ static void exchange(struct raising *r, int64_t seq, const struct neighbours *ne
     }
 }
 
-static bool has_tag(const struct note *n, struct fumi_str tag)
-{
-    for (size_t i = 0; i < n->tags.n; i++)
-        if (fumi_eq(n->tags.items[i], tag))
-            return true;
-    return false;
-}
-
 /* Neighbours are of the same project and group, so only tags and time are left to check. */
 static int keep_passing(void *arg, void *row, size_t bytes, struct fumi_err *e)
 {
@@ -76,9 +68,8 @@ static int keep_passing(void *arg, void *row, size_t bytes, struct fumi_err *e)
     struct note *n = row;
     if (n->created.ms < f->since || n->created.ms >= f->until)
         return ROW_SKIP;
-    for (size_t i = 0; i < f->tags.n; i++)
-        if (!has_tag(n, f->tags.items[i]))
-            return ROW_SKIP;
+    if (!filter_passes_tags(f, n->tags))
+        return ROW_SKIP;
     *n = (struct note){.seq = n->seq};
     return ROW_KEEP;
 }
@@ -91,7 +82,7 @@ static int apply_filter(struct raising *r, struct fumi_err *e)
     struct result *fresh = r->all->items + r->known;
     size_t n = r->all->n - r->known, k = 0;
     struct notes passing;
-    if (!n || (!f->tags.n && f->since == INT64_MIN && f->until == INT64_MAX))
+    if (!n || (!filter_has_tags(f) && f->since == INT64_MIN && f->until == INT64_MAX))
         return 0;
     if (store_load_notes(r->s->store, &to, results_seqs(r->a, fresh, n), n, &passing, e))
         return -1;

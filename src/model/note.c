@@ -281,3 +281,27 @@ int global_key_check(struct fumi_str key, struct fumi_err *e)
                                 "and '-' may follow the prefix");
     return 0;
 }
+
+static bool has_tag(struct fumi_strs tags, struct fumi_str tag)
+{
+    for (size_t i = 0; i < tags.n; i++)
+        if (fumi_eq(tags.items[i], tag))
+            return true;
+    return false;
+}
+
+bool filter_has_tags(const struct filter *f)
+{
+    return f->tags.n || f->any_tags.n;
+}
+
+bool filter_passes_tags(const struct filter *f, struct fumi_strs tags)
+{
+    bool any = !f->any_tags.n;
+    for (size_t i = 0; i < f->tags.n; i++)
+        if (!has_tag(tags, f->tags.items[i]))
+            return false;
+    for (size_t i = 0; i < f->any_tags.n && !any; i++)
+        any = has_tag(tags, f->any_tags.items[i]);
+    return any;
+}

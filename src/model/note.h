@@ -95,11 +95,16 @@ struct globals {
 /* A condition for notes: a note passes if it passes every member. */
 struct filter {
     struct fumi_str project;
-    struct fumi_str group; /* null: any */
-    struct fumi_strs tags; /* the note must have each of these tags, with the same case */
-    int64_t since, until;  /* since <= created < until; INT64_MIN and INT64_MAX: any */
-    bool superseded;       /* superseded notes pass too */
+    struct fumi_str group;     /* null: any */
+    struct fumi_strs tags;     /* the note must have each of these tags, with the same case */
+    int64_t since, until;      /* since <= created < until; INT64_MIN and INT64_MAX: any */
+    bool superseded;           /* superseded notes pass too */
+    struct fumi_strs any_tags; /* the note must have at least one of these; none: any note */
 };
+
+/* Whether the filter depends on tags, and whether a note with these tags passes that part. */
+bool filter_has_tags(const struct filter *f);
+bool filter_passes_tags(const struct filter *f, struct fumi_strs tags);
 
 /* Checks, as struct fumi_field uses them. Return NULL if the value is valid, otherwise an error
  * text that follows the name of the field ("must ..."). */

@@ -26,7 +26,7 @@
       ABSENT, (""),                                                                                \
       0, FUMI_DETAIL, "The project, in its canonical form.")                                       \
     X(T, at, GROUP, group, struct fumi_str, "groupId", "group_key", 0,                             \
-      REQUIRED, ("\"global\" for the whole project, else like lessons, task-7.",                   \
+      REQUIRED, ("global: the whole project; else like lessons, task-7.",                         \
                  .flags = FUMI_REQUIRED, .check = note_group_fault),                               \
       PATCHED, ("Another group.", .check = note_given_group_fault),                                \
       0, 0, "The group within the project.")                                                       \

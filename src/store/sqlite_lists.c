@@ -194,7 +194,7 @@ static int notes_in(struct db *d, const struct filter *f, const struct scan_filt
                     int64_t *out, struct fumi_err *e)
 {
     static const struct fumi_str none = {0};
-    if (f && f->tags.n)
+    if (f && filter_has_tags(f))
         return notes_in_tag_sets(d, passing, out, e);
     return notes_in_groups(d, f ? f->project : none, f ? f->group : none, out, e);
 }

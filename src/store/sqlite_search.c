@@ -295,8 +295,8 @@ static int match(struct db *d, void *arg, struct fumi_err *e)
     struct scan_filter scan;
     struct words_search what = {.project = f->project,
                                 .filter = &scan,
-                                .narrow = f->group.p || f->tags.n || f->since > INT64_MIN ||
-                                          f->until < INT64_MAX,
+                                .narrow = f->group.p || filter_has_tags(f) ||
+                                          f->since > INT64_MIN || f->until < INT64_MAX,
                                 .query = m->query};
     struct project_counts counts;
     if (store_sqlite_filter(d, m->arena, m->filter, &scan, e) ||

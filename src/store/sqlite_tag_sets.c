@@ -198,8 +198,11 @@ static void key_of(struct fumi_buf *b, const struct filter *f)
     key_str(b, f->project);
     key_str(b, f->group);
     fumi_buf_put(b, f->superseded ? '1' : '0');
+    fumi_buf_add(b, &f->tags.n, sizeof(f->tags.n));
     for (size_t i = 0; i < f->tags.n; i++)
         key_str(b, f->tags.items[i]);
+    for (size_t i = 0; i < f->any_tags.n; i++)
+        key_str(b, f->any_tags.items[i]);
 }
 
 /* The entry of the filter, or the least recently used entry. Needs filters_lock. */
@@ -313,21 +316,32 @@ static int only_in_group(struct db *d, const struct filter *f, struct tag_set_bi
     return 0;
 }
 
-/* Adds the new tag sets that have all tags. */
+/* Restricts `all` to the new tag sets that have one of the tags. */
+static int keep_tagged(struct db *d, struct fumi_arena *a, struct fumi_strs tags,
+                       const struct tag_set_bits *set, uint64_t *all, struct fumi_err *e)
+{
+    struct tag_set_bits found = *set;
+    found.bits = fumi_alloc(a, set->words * sizeof(*found.bits));
+    memset(found.bits, 0, set->words * sizeof(*found.bits));
+    for (size_t i = 0; i < tags.n; i++)
+        if (by_tag(d, tags.items[i], &found, e))
+            return -1;
+    for (size_t w = 0; w < set->words; w++)
+        all[w] &= found.bits[w];
+    return 0;
+}
+
+/* Adds the new tag sets that have all of `tags` and one of `any_tags`. */
 static int by_tags(struct db *d, struct fumi_arena *a, const struct filter *f,
                    struct tag_set_bits *set, struct fumi_err *e)
 {
-    struct tag_set_bits one = *set;
-    one.bits = fumi_alloc(a, set->words * sizeof(*one.bits));
     uint64_t *all = fumi_alloc(a, set->words * sizeof(*all));
     memset(all, 0xFF, set->words * sizeof(*all));
-    for (size_t i = 0; i < f->tags.n; i++) {
-        memset(one.bits, 0, set->words * sizeof(*one.bits));
-        if (by_tag(d, f->tags.items[i], &one, e))
+    for (size_t i = 0; i < f->tags.n; i++)
+        if (keep_tagged(d, a, (struct fumi_strs){&f->tags.items[i], 1}, set, all, e))
             return -1;
-        for (size_t w = 0; w < set->words; w++)
-            all[w] &= one.bits[w];
-    }
+    if (f->any_tags.n && keep_tagged(d, a, f->any_tags, set, all, e))
+        return -1;
     for (size_t w = 0; w < set->words; w++)
         set->bits[w] |= all[w];
     return only_in_group(d, f, set, e);
@@ -350,7 +364,7 @@ static int only_current(struct db *d, struct fumi_arena *a, struct tag_set_bits 
 static int complete(struct db *d, struct fumi_arena *a, const struct filter *f,
                     struct tag_set_bits *set, struct fumi_err *e)
 {
-    if (f->tags.n ? by_tags(d, a, f, set, e) : by_group(d, f, set, e))
+    if (filter_has_tags(f) ? by_tags(d, a, f, set, e) : by_group(d, f, set, e))
         return -1;
     return f->superseded ? 0 : only_current(d, a, set, e);
 }
@@ -380,7 +394,7 @@ static int restricts(struct db *d, const struct filter *f, struct fumi_err *e)
 {
     static const char sql[] = "SELECT 1 FROM tag_set_tags WHERE tag=?1 LIMIT 1";
     int64_t one;
-    if (f->project.p || f->group.p || f->tags.n)
+    if (f->project.p || f->group.p || filter_has_tags(f))
         return 1;
     return f->superseded ? 0 : store_sqlite_number(d, e, &one, sql, "s", FUMI_STR(SUPERSEDED_TAG));
 }

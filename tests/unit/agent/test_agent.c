@@ -28,6 +28,7 @@ TEST(the_core_list_is_small_and_always_the_same)
                                           "{\"_meta\":{\"io.modelcontextprotocol/"
                                           "protocolVersion\":\"2026-07-28\",\"io."
                                           "modelcontextprotocol/clientCapabilities\":{}}}"));
+    print_cost("tools/list, revision 2026-07-28", modern);
     CHECK(holds(modern, "ttlMs") && modern.n < CORE_BYTES);
     const struct fumi_val *list = fumi_get(fumi_parse(&t.a, first, &t.e), "tools");
     CHECK_INT(fumi_size(list), CORE);

@@ -99,6 +99,10 @@ TEST(neighbours_pass_the_filter)
     CHECK_INT(raise_found(&t, &f, (struct hits){.items = near, .n = 1}, &r), 0);
     CHECK_INT(r.n, 2);
     CHECK(find(&r, 2));
+    f.any_tags = f.tags;
+    f.tags.n = 0;
+    CHECK_INT(raise_found(&t, &f, (struct hits){.items = near, .n = 1}, &r), 0);
+    CHECK_INT(r.n, 2);
     fixture_end(&t);
 }
 

@@ -549,6 +549,67 @@ static bool put_many(struct fixture *t)
            !put_at(t, "e", "g", "x", -5);
 }
 
+/* Tags whose names are the characters of `names`. */
+static struct fumi_strs tags_named(struct fixture *t, const char *names)
+{
+    struct fumi_strs out = {fumi_alloc(&t->a, 8 * sizeof(struct fumi_str)), 0};
+    for (; *names; names++)
+        out.items[out.n++] = (struct fumi_str){names, 1};
+    return out;
+}
+
+static int put_tagged(struct fixture *t, const char *project, const char *id, const char *tags)
+{
+    struct note n = fixture_note(id, id);
+    n.project = fumi_str(project);
+    n.tags = tags_named(t, tags);
+    return fixture_put(t, &n, NAN);
+}
+
+/* The ids of the notes with all of `all` and one of `any`, in the order of their ids. */
+static struct fumi_str ids_tagged(struct fixture *t, const char *all, const char *any)
+{
+    struct filter f = fixture_filter("p");
+    struct filtered n;
+    struct notes out;
+    f.tags = tags_named(t, all);
+    f.any_tags = tags_named(t, any);
+    if (store_list_recent(t->s, ALL_IN(&t->a), &f, (struct cursor){0, 0}, 10, &out, &t->e) ||
+        store_count_notes(t->s, &f, &n, &t->e))
+        return FUMI_STR("failed");
+    struct fumi_str ids = fixture_note_ids(t, &out);
+    return n.left == (int64_t)out.n ? ids : FUMI_STR("counted wrongly");
+}
+
+/* Asked twice: the second answer comes from the cached filter, and has the notes added since. */
+TEST(tags_are_all_of_or_any_of)
+{
+    static const struct {
+        const char *all, *any, *want, *then;
+    } rows[] = {
+        {"", "", "d c b a", "e d c b a"},
+        {"xy", "", "c", "e c"},
+        {"", "xy", "c b a", "e c b a"},
+        {"", "x", "c a", "e c a"},
+        {"x", "yz", "c", "e c"},
+        {"", "zy", "c b", "e c b"},
+        {"z", "x", "", "e"},
+        {"", "w", "", ""},
+        {"", "XY", "", ""},
+    };
+    struct fixture t = {0};
+    CHECK(fixture_open(&t));
+    CHECK(!put_tagged(&t, "p", "a", "x") && !put_tagged(&t, "p", "b", "y") &&
+          !put_tagged(&t, "p", "c", "xy") && !put_tagged(&t, "p", "d", "") &&
+          !put_tagged(&t, "q", "o", "xyz"));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++)
+        CHECK_STR(ids_tagged(&t, rows[i].all, rows[i].any), rows[i].want);
+    CHECK(!put_tagged(&t, "q", "n", "zxy") && !put_tagged(&t, "p", "e", "zxy"));
+    for (size_t i = 0; i < FUMI_COUNT(rows); i++)
+        CHECK_STR(ids_tagged(&t, rows[i].all, rows[i].any), rows[i].then);
+    fixture_end(&t);
+}
+
 TEST(recent_is_filtered_and_newest_first)
 {
     static const struct {
