@@ -64,6 +64,11 @@ static const struct fumi_field result_fields[] = {
 };
 static const struct fumi_shape result_shape = FUMI_SHAPE(struct mirror_result, result_fields);
 
+static bool has_stored(const struct mirror *m)
+{
+    return !m->dry_run && m->counts.updated + m->counts.added + m->counts.deleted;
+}
+
 static void print_json(const struct mirror *m)
 {
     const struct mirror_counts *c = &m->counts;
@@ -77,7 +82,7 @@ static void print_json(const struct mirror *m)
                               .same = (int64_t)c->same,
                               .edited = (int64_t)c->edited,
                               .faults = (int64_t)c->faults};
-    if (c->updated + c->added + c->deleted)
+    if (has_stored(m))
         r.session = m->session->by.session;
     notes_print_struct(&a, &result_shape, &r);
     fumi_arena_done(&a);
@@ -99,7 +104,7 @@ static void print_counts(const struct mirror *m)
     if (c->edited)
         printf(", %zu edited%s", c->edited, m->take ? "" : " (fumi mirror --take stores them)");
     putchar('\n');
-    if (!m->dry_run && c->updated + c->added + c->deleted)
+    if (has_stored(m))
         printf("To undo what was stored: fumi undo --session %.*s\n",
                FUMI_ARG(m->session->by.session));
 }
@@ -155,10 +160,10 @@ static int run(struct invocation *i, struct mirror *m, struct fumi_err *e)
     if (f->watch)
         return watch(m, e);
     interrupt_catch();
-    if (mirror_pass(m, e))
-        return -1;
-    print_counts(m);
-    return 0;
+    int rc = mirror_pass(m, e);
+    if (!rc || has_stored(m))
+        print_counts(m);
+    return rc;
 }
 
 static int mirror(struct invocation *i)

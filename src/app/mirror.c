@@ -166,8 +166,10 @@ static void add_file(void *arg, struct fumi_str path)
     struct fumi_str text;
     struct fumi_err bad = {0};
     int rc = mirror_load(m, &x->text, path, &text, &n, &bad);
-    if (note_line_fault(path))
+    if (note_line_fault(path)) {
+        m->unclear = true;
         mirror_fault(m, path, "the name must be one line of visible text");
+    }
     if (!rc && !text.n) {
         const struct mirror_row *row = row_at(m, path);
         struct mirror_item *item = row ? mirror_item(m, row->id) : NULL;

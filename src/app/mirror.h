@@ -65,6 +65,8 @@ int mirror_replace(const struct mirror_tree *t, struct fumi_str path, struct fum
                    struct fumi_str text, struct fumi_err *e);
 int mirror_remove(const struct mirror_tree *t, struct fumi_str path, struct fumi_str was,
                   struct fumi_err *e);
+/* Whether nothing has this path. A path through a symbolic link is not free. */
+bool mirror_is_free(const struct mirror_tree *t, struct fumi_str path);
 /* Returns 1 if there is a file of that name, or if the file system cannot exclude it. */
 int mirror_move(const struct mirror_tree *t, struct fumi_str from, struct fumi_str to,
                 struct fumi_err *e);
@@ -129,6 +131,7 @@ struct mirror {
     struct mirror_file *files; /* in the order of their paths */
     size_t files_n;
     size_t unread; /* folders */
+    bool unclear;  /* a file whose note is not known cannot be read */
     bool again;    /* faults have been reported */
     bool writing;  /* the bar is shown */
     struct progress bar;

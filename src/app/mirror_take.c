@@ -250,8 +250,10 @@ static int take_new(struct mirror *m, struct fumi_arena *a, struct mirror_file *
     struct fumi_str text, folder = project_of(m, a, f->path);
     struct fumi_err bad = {0};
     if (f->fault.p || mirror_load(m, a, f->path, &text, &in, &bad)) {
-        if (folder.p)
+        if (folder.p) {
+            m->unclear = true;
             mirror_fault(m, f->path, "%.*s", FUMI_ARG(f->fault));
+        }
         return 0;
     }
     struct note *n = &in.note;
@@ -284,25 +286,58 @@ static void delete_note(struct mirror *m, struct fumi_arena *a, const struct mir
     m->counts.deleted++;
 }
 
+static bool has_no_file(const struct mirror_item *item)
+{
+    return item->row && !item->file && !item->blocked && !item->emptied;
+}
+
+/* Whether so many files are missing that the folder is rather the wrong one. */
+static bool are_all_missing(const struct mirror *m)
+{
+    size_t missing = 0, written = 0;
+    for (size_t i = 0; i < m->items_n; i++) {
+        written += m->items[i].row != NULL;
+        missing += has_no_file(&m->items[i]);
+    }
+    return missing > 1 && missing == written;
+}
+
+/* Why the file of a note may exist although no file has the id of the note; NULL: it does not. */
+static const char *may_exist(const struct mirror *m, const struct mirror_item *item)
+{
+    return m->unread    ? "may be in a folder that cannot be read"
+           : m->unclear ? "may be one of the files that cannot be read"
+           : !mirror_is_free(&m->tree, item->row->path) ? "is not the file of its note any more"
+                                                        : NULL;
+}
+
+static void take_missing(struct mirror *m, struct fumi_arena *a, const struct mirror_item *item)
+{
+    const char *why = may_exist(m, item);
+    if (why) {
+        mirror_fault(m, item->row->path, "%s: the note is not deleted", why);
+    } else if (fumi_eq(item->version, item->row->version)) {
+        delete_note(m, a, item);
+    } else {
+        m->counts.conflicts++;
+        mirror_tell(m, "conflict", item->row->path);
+        fprintf(stderr,
+                "%.*s: the note has changed since: it is kept, and the file written again\n",
+                FUMI_ARG(show_line(a, item->row->path)));
+    }
+}
+
 static void take_deleted(struct mirror *m, struct fumi_arena *a)
 {
-    for (size_t i = 0; i < m->items_n; i++) {
-        const struct mirror_item *item = &m->items[i];
-        if (!item->row || item->file || item->blocked || item->emptied)
-            continue;
-        if (m->unread) {
-            mirror_fault(m, item->row->path,
-                         "may be in a folder that cannot be read: its note is not deleted");
-        } else if (fumi_eq(item->version, item->row->version)) {
-            delete_note(m, a, item);
-        } else {
-            m->counts.conflicts++;
-            mirror_tell(m, "conflict", item->row->path);
-            fprintf(stderr,
-                    "%.*s: the note has changed since: it is kept, and the file written again\n",
-                    FUMI_ARG(show_line(a, item->row->path)));
-        }
+    if (are_all_missing(m)) {
+        mirror_fault(m, m->dir,
+                     "all files of the mirror are missing: no note is deleted; to delete all notes "
+                     "of a project, use fumi projects delete");
+        return;
     }
+    for (size_t i = 0; i < m->items_n && !interrupted(); i++)
+        if (has_no_file(&m->items[i]))
+            take_missing(m, a, &m->items[i]);
 }
 
 int mirror_take(struct mirror *m, struct fumi_err *e)

@@ -129,6 +129,18 @@ int mirror_read(const struct mirror_tree *t, struct fumi_arena *a, struct fumi_s
     return rc;
 }
 
+bool mirror_is_free(const struct mirror_tree *t, struct fumi_str path)
+{
+    char name[256];
+    struct stat st;
+    int dir = open_dir(t, path, false, name);
+    if (dir < 0)
+        return errno == ENOENT;
+    bool is_free = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT;
+    close(dir);
+    return is_free;
+}
+
 /* Whether the file has this content; null: whether there is no file, or an empty one. */
 static bool still(int dir, const char *name, struct fumi_str was)
 {
