@@ -463,9 +463,16 @@ static const struct import_format *format_of(struct import *m, int fd, const str
     ssize_t n = S_ISREG(st->st_mode) ? pread(fd, start, sizeof(start), 0) : -1;
     if (m->format)
         return m->format;
-    if (n <= 0)
+    if (n < 0 || (!n && !import_is_markdown(path)))
         return &import_formats[IMPORT_JSONL];
     return import_recognise(path, (struct fumi_str){start, (size_t)n});
+}
+
+static int skip_unknown(struct import *m, int fd, struct fumi_str path)
+{
+    struct fumi_err e = {0};
+    bool bad = import_database_fault(fd, path, &e);
+    return skip(m, path, bad ? e.text : "its format is not recognised: name it with --format");
 }
 
 static int import_file(struct import *m, struct fumi_str path, struct fumi_err *e)
@@ -478,7 +485,7 @@ static int import_file(struct import *m, struct fumi_str path, struct fumi_err *
         const struct import_format *format = format_of(m, fd, &st, path);
         m->files++;
         if (!format)
-            rc = skip(m, path, "its format is not recognised: name it with --format");
+            rc = skip_unknown(m, fd, path);
         else if (!format->read)
             rc = read_transfer(m, fd, shown_path(m, path), e);
         else

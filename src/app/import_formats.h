@@ -142,6 +142,8 @@ int import_read_embedding_mcp(struct import_file *f, struct fumi_err *e);
 int import_read_memory_service(struct import_file *f, struct fumi_err *e);
 int import_read_claude_mem(struct import_file *f, struct fumi_err *e);
 
+/* Whether the file is an SQLite database that cannot be read; *e says why. */
+bool import_database_fault(int fd, struct fumi_str path, struct fumi_err *e);
 /* Whether the beginning of a file is that of the format. */
 bool import_is_codex(struct fumi_str path, struct fumi_str start);
 bool import_is_claude_code(struct fumi_str path, struct fumi_str start);

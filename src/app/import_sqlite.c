@@ -7,6 +7,7 @@
 #include "store/foreign.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { KEEP = 1 << 20, TITLE_COLUMNS = 100 };
 
@@ -17,6 +18,17 @@ static bool has(struct fumi_str path, struct fumi_str start, const char *table, 
     bool is = db && foreign_has(db, table, column);
     foreign_close(db);
     return is;
+}
+
+bool import_database_fault(int fd, struct fumi_str path, struct fumi_err *e)
+{
+    char start[IMPORT_START];
+    ssize_t n = pread(fd, start, sizeof(start), 0);
+    if (n <= 0 || !foreign_is_database((struct fumi_str){start, (size_t)n}))
+        return false;
+    struct foreign *db = foreign_open(path, e);
+    foreign_close(db);
+    return !db;
 }
 
 bool import_is_embedding_mcp(struct fumi_str path, struct fumi_str start)
