@@ -171,7 +171,9 @@ static int watch(struct invocation *i)
              watch_all(&w, &e);
     session_close(&w.s);
     fumi_arena_done(&w.a);
-    return rc ? command_report(&e) : interrupt_status(NULL);
+    if (rc)
+        return command_report(&e);
+    return interrupted() ? interrupt_status(NULL) : STATUS_FAILED; /* main() reports stdout */
 }
 
 const struct command command_watch = {

@@ -185,9 +185,11 @@ static struct fumi_str name_of(const char *word)
 /* Flushes standard output. An error, such as a full disk, makes the command fail. */
 static int finish(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
+    int why = fflush(stdout) ? errno : 0; /* 0: the error is an earlier one */
+    if (!why && !ferror(stdout))
         return status;
-    fprintf(stderr, "error: cannot write to standard output: %s\n", strerror(errno));
+    fprintf(stderr, "error: cannot write to standard output%s%s\n", why ? ": " : "",
+            why ? strerror(why) : "");
     return status ? status : STATUS_FAILED;
 }
 
