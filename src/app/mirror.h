@@ -130,10 +130,11 @@ struct mirror {
     size_t items_n;
     struct mirror_file *files; /* in the order of their paths */
     size_t files_n;
-    size_t unread; /* folders */
-    bool unclear;  /* a file whose note is not known cannot be read */
-    bool again;    /* faults have been reported */
-    bool writing;  /* the bar is shown */
+    size_t unread;          /* folders */
+    bool unclear;           /* a file whose note is not known cannot be read */
+    struct fumi_str warned; /* the last warning */
+    bool again;             /* faults have been reported */
+    bool writing;           /* the bar is shown */
     struct progress bar;
     struct mirror_counts counts;
 };

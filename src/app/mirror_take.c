@@ -50,6 +50,16 @@ static void put_value(struct fumi_out *o, const struct note *n, size_t column)
     }
 }
 
+/* Notes stored one after the other often have the same warning, such as that of a missing model. */
+static void warn(struct mirror *m, struct fumi_arena *a, struct fumi_str path,
+                 struct fumi_str warning)
+{
+    if (!warning.n || fumi_eq(warning, m->warned))
+        return;
+    m->warned = fumi_dup(m->a, warning);
+    fprintf(stderr, "%.*s: %.*s\n", FUMI_ARG(show_line(a, path)), FUMI_ARG(warning));
+}
+
 /* Calls a method for a file, and frees the params. Failures are reported as faults of the file. */
 static const struct fumi_val *call(struct mirror *m, struct fumi_arena *a, struct fumi_str path,
                                    const char *method, struct fumi_buf *params)
@@ -60,12 +70,12 @@ static const struct fumi_val *call(struct mirror *m, struct fumi_arena *a, struc
     if (session_ask(m->session, a, method, given, &result, &e)) {
         struct fumi_err ignored;
         struct fumi_str data = fumi_text(a, e.data.p ? fumi_parse(a, e.data, &ignored) : NULL);
+        if (data.n && strstr(e.text, fumi_fmt(a, "%.*s", FUMI_ARG(data)).p))
+            data.n = 0; /* as in "Invalid params: ..." */
         mirror_fault(m, path, "%s%s%.*s", e.text, data.n ? ": " : "", FUMI_ARG(data));
         return NULL;
     }
-    struct fumi_str warning = fumi_text(a, fumi_get(result, "warning"));
-    if (warning.n)
-        fprintf(stderr, "%.*s: %.*s\n", FUMI_ARG(show_line(a, path)), FUMI_ARG(warning));
+    warn(m, a, path, fumi_text(a, fumi_get(result, "warning")));
     return result;
 }
 
