@@ -41,7 +41,7 @@ static int open_session(struct invocation *i, struct session *s, bool writes, st
                             FUMI_ARG(s->config.store.path));
     s->by = session_author(s);
     s->by.session = fumi_fmt(i->a, "mirror-%.8s", id);
-    return session_begin(s, config_kinds[s->config.transport.kind], e);
+    return session_begin_command(s, e);
 }
 
 struct mirror_result {

@@ -198,16 +198,22 @@ int session_begin(struct session *s, const char *transport, struct fumi_err *e)
     return memory_methods(s->server, s->memory, e);
 }
 
-int session_open(struct session *s, const struct common *flags, struct fumi_err *e)
+int session_begin_command(struct session *s, struct fumi_err *e)
 {
-    s->by = session_author(s);
-    if (session_config(s, flags, false, e) ||
-        (s->existing && (flags->db.p || flags->data_dir.p) && refuse_missing(s, e)) ||
-        session_begin(s, config_kinds[s->config.transport.kind], e))
+    if (session_begin(s, config_kinds[s->config.transport.kind], e))
         return -1;
     fumi_server_limits(s->server,
                        (struct fumi_limits){.message = NOTE_JSON_MAX, .answer = ANSWER_MAX});
     return 0;
+}
+
+int session_open(struct session *s, const struct common *flags, struct fumi_err *e)
+{
+    s->by = session_author(s);
+    if (session_config(s, flags, false, e) ||
+        (s->existing && (flags->db.p || flags->data_dir.p) && refuse_missing(s, e)))
+        return -1;
+    return session_begin_command(s, e);
 }
 
 void session_close(struct session *s)

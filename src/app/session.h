@@ -47,6 +47,8 @@ int session_store(struct session *s, const struct common *flags, struct fumi_err
 int session_old_store(struct session *s, const struct common *flags, struct fumi_err *e);
 int session_open(struct session *s, const struct common *flags, struct fumi_err *e);
 int session_begin(struct session *s, const char *transport, struct fumi_err *e);
+/* session_begin with the limits of a command: a message may contain the longest note. */
+int session_begin_command(struct session *s, struct fumi_err *e);
 void session_close(struct session *s);
 
 /* Prints a warning, or logs it as an event. */
