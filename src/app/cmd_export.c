@@ -222,6 +222,9 @@ static int export(struct invocation *i)
     if (interrupted())
         return interrupt_status(
             fumi_fmt(i->a, "%lld notes were written, not all", (long long)x.notes).p);
+    if (f->project.n && !(x.notes + x.groups + x.globals))
+        fprintf(stderr, "nothing is stored in the %s\n",
+                f->group.n ? "group" : "project: fumi projects lists all");
     return x.incomplete ? STATUS_FAILED : STATUS_OK;
 }
 
