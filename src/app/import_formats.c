@@ -68,19 +68,19 @@ static bool is_markdown(struct fumi_str path, struct fumi_str start)
 
 const struct import_format import_formats[IMPORT_FORMATS] = {
     [IMPORT_EMBEDDING_MCP] = {"embedding-mcp", import_is_embedding_mcp, import_read_embedding_mcp,
-                              .database = true},
+                              true},
     [IMPORT_MEMORY_SERVICE] = {"memory-service", import_is_memory_service,
-                               import_read_memory_service, .database = true},
-    [IMPORT_CLAUDE_MEM] = {"claude-mem", import_is_claude_mem, import_read_claude_mem,
-                           .database = true},
-    [IMPORT_SERVER_MEMORY] = {"server-memory", is_server_memory, import_read_server_memory},
-    [IMPORT_JSONL] = {"jsonl", is_jsonl, NULL},
-    [IMPORT_JSON] = {"json", is_json, import_read_json},
-    [IMPORT_RULES] = {"rules", is_rules, import_read_rules},
-    [IMPORT_CODEX] = {"codex", import_is_codex, import_read_codex},
-    [IMPORT_CLAUDE_CODE] = {"claude-code", import_is_claude_code, import_read_claude_code},
-    [IMPORT_BASIC_MEMORY] = {"basic-memory", import_is_basic_memory, import_read_basic_memory},
-    [IMPORT_MARKDOWN] = {"markdown", is_markdown, import_read_markdown},
+                               import_read_memory_service, true},
+    [IMPORT_CLAUDE_MEM] = {"claude-mem", import_is_claude_mem, import_read_claude_mem, true},
+    [IMPORT_SERVER_MEMORY] = {"server-memory", is_server_memory, import_read_server_memory, false},
+    [IMPORT_JSONL] = {"jsonl", is_jsonl, NULL, false},
+    [IMPORT_JSON] = {"json", is_json, import_read_json, false},
+    [IMPORT_RULES] = {"rules", is_rules, import_read_rules, false},
+    [IMPORT_CODEX] = {"codex", import_is_codex, import_read_codex, false},
+    [IMPORT_CLAUDE_CODE] = {"claude-code", import_is_claude_code, import_read_claude_code, false},
+    [IMPORT_BASIC_MEMORY] = {"basic-memory", import_is_basic_memory, import_read_basic_memory,
+                             false},
+    [IMPORT_MARKDOWN] = {"markdown", is_markdown, import_read_markdown, false},
 };
 
 const struct import_format *import_recognise(struct fumi_str path, struct fumi_str start)
