@@ -11,7 +11,10 @@ enum {
 
 /* Members of _meta. SHOWN: hosts that show MCP Apps show this one with the result. */
 #define ALWAYS(hint) "\"anthropic/alwaysLoad\":true,\"anthropic/searchHint\":\"" hint "\""
-#define SHOWN        "\"resourceUri\":\"" AGENT_APP_URI "\""
+/* Arguments of right calls, for errors. */
+#define IN_PROJECT "\"projectId\":\"/home/ann/app\""
+#define BY_ID      "{\"id\":\"3f2a77c1\"}"
+#define SHOWN      "\"resourceUri\":\"" AGENT_APP_URI "\""
 
 /* The tools for notes. */
 #define NOTES                                                                                      \
@@ -21,6 +24,9 @@ enum {
                     "rule, a decision and why, a failure with its cure, a finding. Search first; " \
                     "replace an outdated note with supersedes. One fact per note; no secrets.",    \
      .method = "memory.add_note",                                                                  \
+     .example = "{" IN_PROJECT                                                                     \
+                ",\"groupId\":\"global\",\"text\":\"The port is 8765, because 8080 is "            \
+                "taken.\",\"tags\":[\"decision\"],\"metadata\":{\"file\":\"main.c\"}}",            \
      .flags = ADDS,                                                                                \
      .meta = "{" ALWAYS("remember store preference decision lesson") "}"},                         \
         {.name = "memory_search",                                                                  \
@@ -30,29 +36,38 @@ enum {
              "command fails. Finds notes by meaning and word, best first. confidence none: "       \
              "nothing relevant is known; rephrase, or drop filters.",                              \
          .method = "memory.search",                                                                \
+         .example =                                                                                \
+             "{" IN_PROJECT ",\"query\":\"which port, and "                                        \
+             "why?\",\"topK\":5,\"anyTags\":[\"decision\",\"rule\"],\"since\":\"2026-01-01\"}",    \
          .flags = READS,                                                                           \
          .meta = "{" ALWAYS("recall past decisions preferences history") ",\"ui\":{" SHOWN "}}"},  \
         {.name = "memory_get",                                                                     \
          .title = "Read a note",                                                                   \
          .description = "Use when you need the whole note.",                                       \
          .method = "memory.get",                                                                   \
+         .example = BY_ID,                                                                         \
          .flags = READS},                                                                          \
         {.name = "memory_update",                                                                  \
          .title = "Correct a note",                                                                \
          .description = "Use when a note is incomplete, or its status changed (retag it).",        \
          .method = "memory.update",                                                                \
+         .example = "{\"id\":\"3f2a77c1\",\"patch\":{\"text\":\"The port is "                      \
+                    "8766.\",\"tags\":[\"done\"]}}",                                               \
          .flags = CHANGES},                                                                        \
         {.name = "memory_delete",                                                                  \
          .title = "Delete",                                                                        \
          .description = "Use to delete a note or a global; memory_undo puts it back. "             \
                         "Ask first when notes contradict.",                                        \
          .method = "memory.delete",                                                                \
+         .example = BY_ID,                                                                         \
          .flags = CHANGES},                                                                        \
     {                                                                                              \
         .name = "memory_list_recent", .title = "Newest notes",                                     \
         .description = "Use when a session begins, or to browse: the newest "                      \
                        "notes, page by page.",                                                     \
-        .method = "memory.list_recent", .flags = READS                                             \
+        .method = "memory.list_recent",                                                            \
+        .example = "{" IN_PROJECT ",\"limit\":10,\"anyTags\":[\"rule\",\"important\"]}",           \
+        .flags = READS                                                                             \
     }
 
 /* Of one change: that of a call whose result named it. */
@@ -60,7 +75,7 @@ enum {
     {                                                                                              \
         .name = "memory_undo", .title = "Undo",                                                    \
         .description = "Use to put back what a call did; its result has `change`.",                \
-        .method = "memory.undo", .flags = CHANGES                                                  \
+        .method = "memory.undo", .example = "{\"change\":12}", .flags = CHANGES                    \
     }
 
 #define GROUP_LIST                                                                                 \
@@ -68,7 +83,7 @@ enum {
         .name = "memory_group_list", .title = "Groups",                                            \
         .description = "Use before choosing a groupId: the groups in use, with counts. "           \
                        "\"global\" always exists, unlisted.",                                      \
-        .method = "memory.group_list", .flags = READS                                              \
+        .method = "memory.group_list", .example = "{" IN_PROJECT "}", .flags = READS               \
     }
 
 #define LIST_GLOBALS                                                                               \
@@ -76,7 +91,7 @@ enum {
         .name = "memory_list_globals", .title = "Project settings",                                \
         .description = "Use when work begins: all settings of the project, such as "               \
                        "global.project.conventions.",                                              \
-        .method = "memory.list_globals", .flags = READS                                            \
+        .method = "memory.list_globals", .example = "{" IN_PROJECT "}", .flags = READS             \
     }
 
 /* Accepting is for people: with these tools a model could accept what it has written itself. So
@@ -119,33 +134,40 @@ static const struct fumi_tool all[] = {
          "value, like global.project.conventions or global.memory.groupDefaults. Replaces the "
          "value, which may be any JSON. For single facts use memory_add_note.",
      .method = "memory.upsert_global",
+     .example = "{" IN_PROJECT
+                ",\"key\":\"global.project.conventions\",\"value\":\"Four spaces.\"}",
      .flags = CHANGES},
     {.name = "memory_get_global",
      .title = "Read a project setting",
      .description = "Use when you need one setting and know its key; found is false when it is not "
                     "set. To see all use memory_list_globals.",
      .method = "memory.get_global",
+     .example = "{" IN_PROJECT ",\"key\":\"global.project.conventions\"}",
      .flags = READS},
     {.name = "memory_group_create",
      .title = "Make a group",
      .description = "Use when a feature or task gets many notes: gives a groupId a title and a "
                     "description. Notes can name a group without this.",
      .method = "memory.group_create",
+     .example = "{" IN_PROJECT ",\"groupKey\":\"feature-login\",\"title\":\"Login\"}",
      .flags = 0},
     {.name = "memory_group_get",
      .title = "Read a group",
      .description = "Use when you have the id of a group. To find it use memory_group_list.",
      .method = "memory.group_get",
+     .example = BY_ID,
      .flags = READS},
     {.name = "memory_group_update",
      .title = "Change a group",
      .description = "Use when title or description of a group are out of date. Its key stays.",
      .method = "memory.group_update",
+     .example = "{\"id\":\"3f2a77c1\",\"patch\":{\"title\":\"Login\"}}",
      .flags = CHANGES},
     {.name = "memory_group_delete",
      .title = "Remove a group",
      .description = "Use when a group is no longer wanted. Its notes stay, under the same groupId.",
      .method = "memory.group_delete",
+     .example = BY_ID,
      .flags = CHANGES},
     GROUP_LIST,
     LIST_GLOBALS,
@@ -158,6 +180,8 @@ static const struct fumi_tool all[] = {
          "Returns their ids; `left` is the number of notes that were not stored. For single "
          "facts use memory_add_note.",
      .method = "memory.import",
+     .example = "{" IN_PROJECT
+                ",\"notes\":[{\"text\":\"The port is 8765.\",\"tags\":[\"decision\"]}]}",
      .flags = 0},
     {.name = "memory_stats",
      .title = "Counts",

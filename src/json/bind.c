@@ -294,6 +294,9 @@ static int note_given(const struct bind_reader *r, const struct fumi_shape *s, s
                       char *into)
 {
     bool lenient = (s->fields[i].flags & FUMI_LENIENT) && s->ignored != FUMI_NONE;
+    uint64_t given = *(uint64_t *)(void *)(into + s->given);
+    if (!rc && given >> i & 1) /* in the patch and beside it */
+        return bind_fault(r, &s->fields[i], BIND_NO_ROW, "is given twice");
     if (rc == BIND_WRONG_TYPE && lenient)
         return ignore(r, s, i, into);
     if (!rc)
@@ -307,7 +310,8 @@ static int bind_member(const struct bind_reader *r, const struct fumi_shape *s, 
     const struct fumi_field *f = &s->fields[i];
     if ((f->flags & FUMI_NULL_KEEPS) && s->given != FUMI_NONE && fumi_is(v, FUMI_NULL))
         return 0;
-    bool may_be_null = f->flags & FUMI_NULLABLE || (r->result && !(f->flags & FUMI_REQUIRED));
+    bool may_be_null = f->flags & FUMI_NULLABLE || (r->tool && f->tool_def) ||
+                       (r->result && !(f->flags & FUMI_REQUIRED));
     bool empty = may_be_null && fumi_is(v, FUMI_NULL);
     int rc = empty ? bind_absent(r, f, into + f->offset) : bind_value(r, f, v, into + f->offset);
     return s->given == FUMI_NONE ? rc : note_given(r, s, i, rc, into);
@@ -324,7 +328,7 @@ static int bind_rest(const struct bind_reader *r, const struct fumi_shape *s, ui
 {
     for (uint64_t left = all_of(s->n) & ~seen; left; left &= left - 1) {
         const struct fumi_field *f = &s->fields[__builtin_ctzll(left)];
-        if (f->flags & FUMI_REQUIRED)
+        if (f->flags & FUMI_REQUIRED && !(r->tool && f->tool_def))
             return bind_fault(r, f, BIND_NO_ROW, "is required");
         if (s->given == FUMI_NONE && bind_absent(r, f, into + f->offset))
             return BIND_FAULT;
@@ -353,6 +357,21 @@ static size_t find(const struct fumi_shape *s, const struct fumi_val *key, size_
     return s->n;
 }
 
+/* Reads a member that belongs into a FUMI_FLAT patch. Sets *rc; returns false if it does not. */
+static bool bind_flat(const struct bind_reader *r, const struct fumi_shape *s,
+                      const struct fumi_val *key, char *into, int *rc)
+{
+    for (size_t i = 0; i < s->n && r->tool; i++) {
+        const struct fumi_field *f = &s->fields[i];
+        size_t k = f->flags & FUMI_FLAT ? find(f->shape, key, 0) : 0;
+        if (!(f->flags & FUMI_FLAT) || k == f->shape->n || f->shape->fields[k].flags & FUMI_NESTED)
+            continue;
+        *rc = bind_member(r, f->shape, k, fumi_of(key), into + f->offset);
+        return true;
+    }
+    return false;
+}
+
 /* Members that begin with an underscore, such as _meta, are always accepted. */
 static int skip_unknown(const struct bind_reader *r, const struct fumi_shape *s,
                         const struct fumi_val *key)
@@ -374,7 +393,8 @@ static int bind_named(const struct bind_reader *r, const struct fumi_shape *s,
     for (const struct fumi_val *key = v + 1; key != end; key = fumi_next(fumi_of(key))) {
         size_t i = find(s, key, expected);
         if (i == s->n) {
-            if (skip_unknown(r, s, key))
+            int rc = 0;
+            if (bind_flat(r, s, key, into, &rc) ? rc : skip_unknown(r, s, key))
                 return BIND_FAULT;
             continue;
         }

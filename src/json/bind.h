@@ -57,7 +57,8 @@ int bind_default(const struct bind_reader *r, const struct fumi_field *f, char *
  * so most types need nothing. */
 static inline int bind_absent(const struct bind_reader *r, const struct fumi_field *f, char *to)
 {
-    return f->def || f->type == FUMI_T_OBJECT ? bind_default(r, f, to) : 0;
+    bool def = f->def || (r->tool && f->tool_def);
+    return def || f->type == FUMI_T_OBJECT ? bind_default(r, f, to) : 0;
 }
 
 #endif

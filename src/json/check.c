@@ -256,13 +256,13 @@ static int check_default_in(struct fumi_arena *a, const struct fumi_field *f, co
 
 static int check_default(const struct fumi_field *f, const char *where, struct fumi_err *e)
 {
-    if (!f->def && f->tool_def)
+    if (!f->def && f->tool_def && !(f->flags & FUMI_REQUIRED))
         return fumi_err_set(e, FUMI_INTERNAL_ERROR, "%s: %s has a default only in tools", where,
                             name_of(f));
-    if (!f->def)
+    if (!f->def && !f->tool_def)
         return 0;
     struct fumi_arena a = {0};
-    int rc = check_default_in(&a, f, f->def, where, e) ||
+    int rc = (f->def && check_default_in(&a, f, f->def, where, e)) ||
                      (f->tool_def && check_default_in(&a, f, f->tool_def, where, e))
                  ? -1
                  : 0;

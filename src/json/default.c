@@ -54,5 +54,5 @@ static int put_members(const struct bind_reader *r, const struct fumi_shape *s, 
 
 int bind_default(const struct bind_reader *r, const struct fumi_field *f, char *to)
 {
-    return f->def ? put_default(r, f, to) : put_members(r, f->shape, to);
+    return f->def || f->tool_def ? put_default(r, f, to) : put_members(r, f->shape, to);
 }

@@ -73,11 +73,12 @@ static void put_choices(struct fumi_out *o, const struct fumi_field *f,
     fumi_put_close(o, ']');
 }
 
-static void put_required(struct fumi_out *o, const struct fumi_shape *s)
+static void put_required(struct fumi_out *o, const struct fumi_shape *s,
+                         const struct schema_style *style)
 {
     bool any = false;
     for (size_t i = 0; i < s->n; i++) {
-        if (!(s->fields[i].flags & FUMI_REQUIRED))
+        if (!(s->fields[i].flags & FUMI_REQUIRED) || (s->fields[i].tool_def && !style->all))
             continue;
         if (!any) {
             fumi_put_key(o, "required");
@@ -106,7 +107,7 @@ static void put_members(struct fumi_out *o, const struct fumi_shape *s,
     }
     fumi_put_close(o, '}');
     if (style->help)
-        put_required(o, s);
+        put_required(o, s, style);
     if (!style->all)
         return;
     fumi_put_key(o, "additionalProperties");

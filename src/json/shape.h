@@ -37,6 +37,9 @@ enum {
     FUMI_SPARSE = 128,     /* omitted from tool results if empty: 0, false, no items, no members */
     FUMI_NULL_KEEPS = 256, /* patches: null is treated as absent */
     FUMI_DAY_END = 512,    /* FUMI_T_TIME: where a date is accepted, it means the end of that day */
+    FUMI_FLAT = 1024,      /* a patch: tools also take its members beside it, but not those with
+                              FUMI_NESTED */
+    FUMI_NESTED = 2048,
 };
 
 struct fumi_list {
@@ -55,7 +58,8 @@ struct fumi_field {
     unsigned flags;
     int64_t min, max;           /* of the value, its characters or items; equal: no limits */
     const char *def;            /* the default, as JSON; NULL: none */
-    const char *tool_def;       /* the default in tools; NULL: def; set only together with def */
+    const char *tool_def;       /* the default in tools; NULL: def; set only together with def or
+                                   FUMI_REQUIRED, which tools then do not require */
     const char *format;         /* "date-time" or "uuid"; NULL: any */
     const char *const *choices; /* terminated by NULL */
     const struct fumi_shape *shape;

@@ -112,8 +112,10 @@ struct fumi_tool {
     const char *method;         /* the server method to call, instead of input, output and run; its
                                    result is written in compact form (fumi_emit_compact) */
     enum fumi_ret (*run)(struct fumi_mcp_call *c);
-    unsigned flags;   /* with `method`, only FUMI_MCP_* apply; the others come from the method */
-    const char *meta; /* _meta, a JSON object; NULL: none */
+    unsigned flags;      /* with `method`, only FUMI_MCP_* apply; the others come from the method */
+    const char *meta;    /* _meta, a JSON object; NULL: none */
+    const char *example; /* the arguments of a right call, added to the error about wrong arguments;
+                            NULL: none */
 };
 
 struct fumi_prompt_argument {

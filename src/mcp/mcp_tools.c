@@ -218,7 +218,7 @@ static enum fumi_ret close_result(struct mcp_result *r)
 
 /* An error that the model can correct becomes a result with isError. Internal errors and refusals
  * (fumi_mcp_refuse) stay JSON-RPC errors. */
-static enum fumi_ret fail_tool(struct fumi_mcp_call *c)
+static enum fumi_ret fail_tool(struct fumi_mcp_call *c, const struct fumi_tool *row)
 {
     struct mcp_result *r = c->result;
     struct fumi_err *e = &c->call->err;
@@ -227,6 +227,9 @@ static enum fumi_ret fail_tool(struct fumi_mcp_call *c)
     struct fumi_str remedy = {0};
     if (c->mcp->o.remedy)
         remedy = fumi_str(c->mcp->o.remedy(c->self, e));
+    if (row->example && e->code == FUMI_INVALID_PARAMS)
+        remedy = fumi_fmt(c->call->arena, "%.*s%sExample: %s %s", FUMI_ARG(remedy),
+                          remedy.n ? ". " : "", row->name, row->example);
     fumi_mcp_failed(c, error_text(c->call->arena, e, remedy));
     mcp_result_close_list(r);
     put_error(r->x->out, e, remedy);
@@ -284,7 +287,7 @@ static enum fumi_ret call_tool(struct mcp_context *x, const struct mcp_tool *t)
     mcp_result_begin(&r, x, &c, "content", NULL);
     c.arguments = fumi_get(x->params, "arguments");
     if (mcp_run_rounds(&r, &c, run_tool, t, fumi_str(t->row->name)) != FUMI_OK)
-        return fail_tool(&c);
+        return fail_tool(&c, t->row);
     if (mcp_result_needs_input(&r))
         return mcp_input_required(&c);
     mcp_result_close_list(&r);

@@ -109,8 +109,20 @@ struct guard guard_of(const struct fumi_call *call, const char *where)
     return (struct guard){.a = call->arena, .mode = memory_secrets(call->self), .where = where};
 }
 
+/* Digests show "id 3f2a77c1", and models copy that. */
+static struct fumi_str bare_id(struct fumi_str id)
+{
+    if (fumi_starts(id, FUMI_STR("id:")) || fumi_starts(id, FUMI_STR("id ")))
+        id.p += 3, id.n -= 3;
+    while (id.n && *id.p == ' ')
+        id.p++, id.n--;
+    return id;
+}
+
 int find_id(struct fumi_call *call, unsigned kinds, struct fumi_str *id)
 {
+    if (call->compact)
+        *id = bare_id(*id);
     return memory_find_id(call->self, call->arena, kinds, *id, id, &call->err);
 }
 

@@ -348,9 +348,9 @@ static enum fumi_ret get(struct fumi_call *call, const void *params, void *resul
 
 /* The columns that can be updated, in their order, and then the project. */
 static const struct fumi_field patch_fields[] = {
-    NOTE_PATCH_FIELDS(struct note_patch, to.)
-        FUMI_FIELD(struct note_patch, to.project, "projectId", "Moves the note to this project.",
-                   .flags = FUMI_NULL_KEEPS | FUMI_DETAIL, .min = 1, .max = PROJECT_MAX),
+    NOTE_PATCH_FIELDS(struct note_patch, to.) FUMI_FIELD(
+        struct note_patch, to.project, "projectId", "Moves the note to this project.",
+        .flags = FUMI_NULL_KEEPS | FUMI_DETAIL | FUMI_NESTED, .min = 1, .max = PROJECT_MAX),
 };
 static const struct fumi_shape patch_shape = FUMI_LENIENT_PATCH_SHAPE(struct note_patch,
                                                                       patch_fields);
@@ -359,7 +359,7 @@ static const struct fumi_field update_fields[] = {
     FUMI_FIELD(struct update_params, id, "id", "Id or first 8+ characters.",
                .flags = FUMI_REQUIRED),
     FUMI_FIELD(struct update_params, patch, "patch", "Members to change; others stay.",
-               .flags = FUMI_NULLABLE, .shape = &patch_shape),
+               .flags = FUMI_NULLABLE | FUMI_FLAT, .shape = &patch_shape),
     SUPERSEDES(struct update_params, FUMI_DETAIL),
 };
 const struct fumi_shape update_params_shape = FUMI_SHAPE(struct update_params, update_fields);
@@ -466,6 +466,12 @@ static int update_later(struct fumi_call *call, const struct update_params *give
     return 0;
 }
 
+/* memory.update has always accepted an empty patch; from a model it is a mistake. */
+static bool is_empty(const struct update_params *p)
+{
+    return !p->patch.given && !p->patch.ignored && !p->supersedes.n;
+}
+
 static enum fumi_ret update(struct fumi_call *call, const void *params, void *result)
 {
     const struct update_params *p = params;
@@ -473,8 +479,13 @@ static enum fumi_ret update(struct fumi_call *call, const void *params, void *re
     struct note_written w;
     struct fumi_str project;
     int later = update_waits(call, p, &project);
+    if (later < 0)
+        return FUMI_FAIL;
+    if (call->compact && is_empty(p))
+        return fumi_fail(call, FUMI_INVALID_PARAMS,
+                         "patch is empty: name the members to change, such as text or tags");
     if (later)
-        return later < 0 || update_later(call, p, project, result) ? FUMI_FAIL : FUMI_OK;
+        return update_later(call, p, project, result) ? FUMI_FAIL : FUMI_OK;
     if (update_bound(call, p, &by, &w))
         return FUMI_FAIL;
     *(struct update_result *)result = (struct update_result){

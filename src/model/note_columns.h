@@ -27,7 +27,7 @@
       0, FUMI_DETAIL, "The project, in its canonical form.")                                       \
     X(T, at, GROUP, group, struct fumi_str, "groupId", "group_key", 0,                             \
       REQUIRED, ("global: the whole project; else like lessons, task-7.",                         \
-                 .flags = FUMI_REQUIRED, .check = note_group_fault),                               \
+                 .flags = FUMI_REQUIRED, .tool_def = "\"global\"", .check = note_group_fault),                                \
       PATCHED, ("Another group.", .check = note_given_group_fault),                                \
       0, 0, "The group within the project.")                                                       \
     X(T, at, TITLE, title, struct fumi_str, "title", "title", NOTE_FREE_TEXT,                      \
