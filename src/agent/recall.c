@@ -12,7 +12,7 @@ enum {
     LINE_LEAST = 160, /* no note is cut to less */
     PROMPT = 2000,    /* bytes of the prompt that are searched for */
     SEEN = 1000,      /* injections of the session that are considered */
-    TOKEN_BYTES = 3,  /* a first guess of the length of a line from its tokens */
+    TOKEN_BYTES = 3,  /* bytes of a line for each token, before the tokens are counted */
 };
 
 #define HEAD NOTES_ARE_DATA "Remembered from earlier sessions about this prompt:\n"
@@ -25,7 +25,8 @@ static bool has(struct fumi_strs ids, struct fumi_str id)
     return false;
 }
 
-/* Whether the session was given the note since its last digest, after which its context is new. */
+/* Whether the session was given the note since its last digest. A digest follows when the context
+ * of the agent was cleared or compacted, so notes from before may be given again. */
 static bool was_given(const struct injections *all, struct fumi_str id)
 {
     for (size_t i = 0; i < all->n; i++) {
@@ -77,7 +78,7 @@ static void put_notes(struct memory *m, struct fumi_arena *a, const struct agent
 int agent_recall(struct memory *m, struct fumi_arena *a, const struct agent_recall *r,
                  struct fumi_str *out, struct agent_given *given, struct fumi_err *e)
 {
-    /* A remote provider would be asked at every prompt. */
+    /* By keyword with a remote provider: otherwise it would receive every prompt. */
     bool local = fumi_eq(memory_embedder(m, a).provider, FUMI_STR("local"));
     struct search s = {
         .filter = {.project = r->project, .since = INT64_MIN, .until = INT64_MAX},

@@ -22,7 +22,7 @@ enum {
     SEEN = 1000,         /* injections of a session that are considered */
     TIMEOUT_MS = 300,
     TIMEOUT_MAX = 600000,
-    LONG_SESSION = 64 << 10, /* bytes of a transcript that is worth a look back */
+    LONG_SESSION = 64 << 10, /* least bytes of a transcript for session-end to ask */
 };
 
 #define HOOKS_KEY   "global.memory.hooks"
@@ -66,16 +66,14 @@ struct hook_run {
 };
 
 struct hook {
-    const char *name, *event; /* event: the name of it if the agent gives none */
+    const char *name, *event; /* event: its name, if the input has none */
     int64_t tokens;
     bool ends;  /* the answer makes the agent go on instead of ending its turn */
     bool plain; /* the answer is text, in either format */
     int (*run)(struct hook_run *r, size_t tokens, struct fumi_err *e);
 };
 
-/* --- The input --- */
-
-/* Reads what the agent writes. An agent that writes nothing is not waited for. */
+/* Reads the JSON object on standard input. Waits at most INPUT_MS for an agent that writes none. */
 static const struct fumi_val *read_input(struct fumi_arena *a)
 {
     char *buf = fumi_alloc(a, INPUT_MAX);
@@ -106,9 +104,8 @@ static struct fumi_str session_of(const struct hook_run *r)
     return s.n && !note_session_fault(s) ? s : (struct fumi_str){0};
 }
 
-/* --- The time limit --- */
-
-/* The line that the signal handler writes: it cannot be passed any other way. */
+/* What the signal handler writes. A handler has no argument for data, so this is a global variable.
+ */
 static struct {
     int fd, status;
     size_t n;
@@ -159,8 +156,6 @@ static void end_limit(void)
     setitimer(ITIMER_REAL, &none, NULL);
     signal(SIGALRM, SIG_IGN);
 }
-
-/* --- The hooks --- */
 
 /* "2 notes given: 3f2a91bc, 77e1c0de" */
 static void tell_given(struct hook_run *r)
@@ -252,7 +247,7 @@ static int pre_compact(struct hook_run *r, size_t tokens, struct fumi_err *e)
     return 0;
 }
 
-/* Whether the session was asked already. */
+/* Whether session-end has asked in this session. */
 static int was_asked(struct hook_run *r, bool *asked, struct fumi_err *e)
 {
     const struct injection_query q = {.session = r->session, .limit = SEEN};
@@ -265,7 +260,8 @@ static int was_asked(struct hook_run *r, bool *asked, struct fumi_err *e)
     return 0;
 }
 
-/* Asks once in a session, and not in a short one: each question costs the user a turn. */
+/* Asks once in a session, and not in a short one, because the agent needs another turn to answer.
+ */
 static int session_end(struct hook_run *r, size_t tokens, struct fumi_err *e)
 {
     (void)tokens;
@@ -302,8 +298,6 @@ static const struct hook *find_hook(struct fumi_strs words)
             return &hooks[k];
     return NULL;
 }
-
-/* --- Running one --- */
 
 /* Whether the project switches the hook off: global.memory.hooks is false, or {"prompt":false}. */
 static int is_off(struct hook_run *r, bool *off, struct fumi_err *e)
